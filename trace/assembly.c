@@ -304,6 +304,11 @@ static int pass_span(struct trace_assembly *assembly, const struct trace_span *s
 
 /* ---- Events ---- */
 
+void trace_pair_in_file_order(struct trace_assembly *assembly)
+{
+	assembly->pairing.in_file_order = true;
+}
+
 static void remember_event(struct trace_assembly *assembly, const struct trace_event *event, struct trace_bound bound,
 			   bool is_end)
 {

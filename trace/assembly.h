@@ -69,6 +69,10 @@ int trace_add_span(struct trace_assembly *assembly, const struct trace_event *ev
  * the end's event is ignored; a span without a name matches any. Spans inside the one that it closes stay open until their own
  * ends. An end that matches none is reported as `unmatched`, a string that must outlive the assembly, and by its name. A begin without an end becomes a span that was never
  * closed. */
+/* From now on begins and ends of a track are paired in the order in which they are added, whatever their times are. An end that
+ * is then before its begin gives a span that was never closed, and is counted. Call it before anything is added. */
+void trace_pair_in_file_order(struct trace_assembly *assembly);
+
 int trace_add_begin(struct trace_assembly *assembly, const struct trace_event *event);
 int trace_add_end(struct trace_assembly *assembly, const struct trace_event *event, const char *unmatched);
 

@@ -17,7 +17,7 @@ enum {
  *
  *             key                             data
  *     log     order of adding                 ends with the begins that they have closed, and points
- *     sorter  track, time, order of adding    operations that are still to be done */
+ *     sorter  track, time, order of adding    operations that are still to be done; without the time, in the order of the file */
 
 /* An operation with its place among operations of the same time. */
 struct placed {
@@ -214,12 +214,12 @@ static struct trace_pair_begun *find_hashed(const struct trace_pairing *pairing,
 	return begun;
 }
 
-/* True if a began after b on their track; NULL never began. */
-static bool began_later(const struct trace_pair_begun *a, const struct trace_pair_begun *b)
+/* True if a stands above b on their stack; NULL is below all. */
+static bool is_above(const struct trace_pairing *pairing, const struct trace_pair_begun *a, const struct trace_pair_begun *b)
 {
 	if (!a || !b)
 		return a != NULL;
-	if (a->placed.operation.ts_ns != b->placed.operation.ts_ns)
+	if (!pairing->in_file_order && a->placed.operation.ts_ns != b->placed.operation.ts_ns)
 		return a->placed.operation.ts_ns > b->placed.operation.ts_ns;
 	return a->placed.order > b->placed.order;
 }
@@ -245,15 +245,19 @@ static struct trace_pair_begun *find_begun(struct trace_pairing *pairing, struct
 		hash_stack(pairing, stack);
 	begun = find_hashed(pairing, track, wanted.name, &wanted);
 	nameless = find_hashed(pairing, track, no_name, &wanted);
-	return began_later(nameless, begun) ? nameless : begun;
+	return is_above(pairing, nameless, begun) ? nameless : begun;
 }
 
 /* ---- Results of operations ---- */
 
-/* Computes the duration; false if it does not fit into 63 bits. Requires ts_ns <= end_ns. */
+/* Computes the duration; false if it does not fit into 63 bits. */
 static bool has_duration(int64_t ts_ns, int64_t end_ns, int64_t *dur_ns)
 {
 	uint64_t elapsed_ns = (uint64_t)end_ns - (uint64_t)ts_ns;
+
+	*dur_ns = TRACE_NEVER_CLOSED;
+	if (end_ns < ts_ns)
+		return true;
 
 	*dur_ns = (int64_t)elapsed_ns;
 	return elapsed_ns <= INT64_MAX;
@@ -276,6 +280,8 @@ static int leave_out_end(struct trace_pairing *pairing, const struct trace_pair_
 
 static int hand_out_closed(struct trace_pairing *pairing, struct trace_paired_span *span, int64_t end_ns)
 {
+	if (end_ns < span->ts_ns)
+		trace_report_count_text(pairing->report, TRACE_MENDED, 1, "span that ends before it starts");
 	if (!has_duration(span->ts_ns, end_ns, &span->dur_ns))
 		return leave_out(pairing, "span longer than 64-bit nanoseconds");
 	return pairing->on_span(pairing->context, span);
@@ -308,8 +314,8 @@ static int end_record(struct trace_pairing *pairing, struct trace_sorter *sorter
 	return checked_sorter(pairing, sorter, trace_sorter_add_record(sorter, &pairing->key, &pairing->data));
 }
 
-/* Puts the begin of a span into the log; take_closed() is the inverse. Neither its time nor its order is behind that of the
- * end. */
+/* Puts the begin of a span into the log; take_closed() is the inverse. Its order is not behind that of the end, and as a rule
+ * its time neither. */
 static void put_closed(struct trace_record *record, const struct placed *end, const struct placed *begin)
 {
 	trace_put_small(record, end->order - begin->order);
@@ -415,8 +421,11 @@ static int sort_operation(struct trace_pairing *pairing, const struct placed *pl
 
 	begin_record(pairing);
 	trace_put_u32(&pairing->key, operation->track);
-	trace_put_i64(&pairing->key, operation->ts_ns);
+	if (!pairing->in_file_order)
+		trace_put_i64(&pairing->key, operation->ts_ns);
 	trace_put_u64(&pairing->key, placed->order);
+	if (pairing->in_file_order)
+		trace_put_i64(&pairing->data, operation->ts_ns);
 	trace_put_u8(&pairing->data, (uint8_t)operation->kind);
 	if (operation->kind == TRACE_PAIR_END)
 		trace_put_literal(&pairing->data, operation->unmatched);
@@ -446,7 +455,7 @@ static int sort_stack(struct trace_pairing *pairing, struct trace_pair_stack *st
 static bool must_wait(const struct trace_pairing *pairing, const struct trace_pair_stack *stack,
 		      const struct trace_pair_operation *operation)
 {
-	return operation->kind == TRACE_PAIR_STATE || operation->ts_ns < stack->last_ts_ns ||
+	return operation->kind == TRACE_PAIR_STATE || (operation->ts_ns < stack->last_ts_ns && !pairing->in_file_order) ||
 	       (operation->kind == TRACE_PAIR_BEGIN && pairing->n_begun_bytes + operation->packed.n_bytes > OPEN_BYTES);
 }
 
@@ -467,7 +476,7 @@ int trace_pairing_add(struct trace_pairing *pairing, const struct trace_pair_ope
 		stack->last_ts_ns = operation->ts_ns;
 		return do_operation(pairing, stack, &placed);
 	}
-	if (operation->ts_ns < stack->late_ts_ns)
+	if (operation->ts_ns < stack->late_ts_ns && !pairing->in_file_order)
 		stack->late_ts_ns = operation->ts_ns;
 	return sort_operation(pairing, &placed);
 }
@@ -556,8 +565,11 @@ static int take_sorted(struct trace_pairing *pairing, const struct trace_sorted_
 	struct trace_pair_operation *operation = &placed.operation;
 	int status = TRACE_OK;
 
-	operation->ts_ns = trace_take_i64(&key);
+	if (!pairing->in_file_order)
+		operation->ts_ns = trace_take_i64(&key);
 	placed.order = trace_take_u64(&key);
+	if (pairing->in_file_order)
+		operation->ts_ns = trace_take_i64(&data);
 	operation->kind = (enum trace_pair_kind)trace_take_u8(&data);
 	if (operation->kind == TRACE_PAIR_END)
 		operation->unmatched = trace_take_literal(&data);

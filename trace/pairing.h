@@ -1,4 +1,4 @@
-/* trace/pairing.h -- Pairing of begins with ends on each track, in order of time, independent of the order of the file.
+/* trace/pairing.h -- Pairing of begins with ends on each track, in order of time or in that of the file.
  *
  *     trace_pairing_add(pairing, &operation);         each begin, end, state and point, in file order
  *     ...
@@ -9,6 +9,9 @@
  * added, and their results are logged, because an event out of order may follow. At the first such event, or if there are too
  * many open spans to keep in memory, the track continues in a sorter; only the log after the earliest such event is turned back
  * into operations.
+ *
+ * In the order of the file, for formats that have one buffer a thread, a clock that steps back does not pair other ends; what ends
+ * before it begins is then a span that was never closed.
  *
  * Functions that return int return TRACE_OK or a negative status, and then the report has the problem.
  */
@@ -26,7 +29,7 @@ enum trace_pair_kind {
 	TRACE_PAIR_POINT  /* a point of a flow, bound to the span that the preceding end closed */
 };
 
-/* Operations of a track are performed in order of time, ties in order of addition. */
+/* Operations of a track are performed in order of time, ties in order of addition; or all in order of addition. */
 struct trace_pair_operation {
 	enum trace_pair_kind kind;
 	uint32_t track; /* its number */
@@ -50,10 +53,11 @@ struct trace_paired_span {
 struct trace_pair_begun;
 struct trace_pair_stack;
 
-/* Empty if all zero except the first four members, which are borrowed. */
+/* Empty if all zero except the first five members, which are borrowed. */
 struct trace_pairing {
 	struct trace_report *report;
 	void *context;
+	bool in_file_order;
 	int (*on_span)(void *context, const struct trace_paired_span *span);
 	int (*on_point)(void *context, struct trace_text packed, uint32_t track, uint64_t span); /* 0: nothing was closed */
 

@@ -11,7 +11,6 @@ enum { COMM_BYTES = 64 /* Linux has 16 */, DECIMAL_BYTES = 20, ARGS_BYTES = 120 
 
 struct trace_perfetto_cpu {
 	struct trace_track *track;
-	bool is_known; /* the running thread is known: a compact switch names only the next one */
 	bool has_run;
 	int64_t ts_ns, tid, prio;
 	char comm[COMM_BYTES];
@@ -92,7 +91,6 @@ static int end_run(struct trace_perfetto_sched *sched, struct trace_perfetto_cpu
 int trace_perfetto_sched_take(struct trace_perfetto_sched *sched, struct trace_perfetto_cpu *cpu, int64_t ts_ns,
 			      const struct trace_perfetto_switch *taken)
 {
-	bool was_known = cpu->is_known;
 	int status = TRACE_OK;
 
 	if (cpu->has_run && ts_ns < cpu->ts_ns)
@@ -101,8 +99,7 @@ int trace_perfetto_sched_take(struct trace_perfetto_sched *sched, struct trace_p
 		status = end_run(sched, cpu, TRACE_NEVER_CLOSED, 0);
 	else if (cpu->has_run)
 		status = end_run(sched, cpu, ts_ns - cpu->ts_ns, taken->prev_state);
-	cpu->is_known = true;
-	if (status < 0 || (taken->is_compact && !was_known))
+	if (status < 0)
 		return status;
 	cpu->has_run = true;
 	cpu->ts_ns = ts_ns;

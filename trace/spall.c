@@ -49,6 +49,8 @@ static void *begin(struct trace_assembly *assembly, const struct trace_options *
 	reader->assembly = assembly;
 	reader->wants = trace_assembly_wants(assembly);
 	reader->is_strict = options->strict;
+	/* a thread's time stamp counter steps back where it moves to another core */
+	trace_pair_in_file_order(assembly);
 	return reader;
 }
 

@@ -900,8 +900,9 @@ static void compact_switches_are_lists(void **state)
 	protobuf_end(&perfetto_bytes, compact);
 	protobuf_end(&perfetto_bytes, bundle);
 	perfetto_end_packet();
-	perfetto_expect("span 1: 110 10 on cpu:0 b id 11 {\"tid\":11,\"prio\":120,\"end_state\":2}\n"
-	       "span 2: 120 -1 on cpu:0  id 12 {\"tid\":12,\"prio\":120}\n"
+	perfetto_expect("span 1: 100 10 on cpu:0 a id 10 {\"tid\":10,\"prio\":120,\"end_state\":1}\n"
+	       "span 2: 110 10 on cpu:0 b id 11 {\"tid\":11,\"prio\":120,\"end_state\":2}\n"
+	       "span 3: 120 -1 on cpu:0  id 12 {\"tid\":12,\"prio\":120}\n"
 	       "cpu cpu:0\n"
 	       "left out 1: ftrace event: other\n");
 }

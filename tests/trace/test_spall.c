@@ -266,6 +266,25 @@ static void times_are_exact(void **state)
 	assert_false(trace_spall_time(1, (double)INFINITY, 1, &actual));
 }
 
+/* As on the way to another core: an end closes the innermost open span of the file, whatever the clock says. */
+static void a_clock_that_steps_back_pairs_no_other_events(void **state)
+{
+	(void)state;
+	put_header(0, 1);
+	put_begin(0, 0, 7, 10, "main", "");
+	put_begin(0, 0, 7, 20, "sleep", "");
+	put_end(0, 7, 30);
+	put_begin(0, 0, 7, 40, "work", "");
+	put_end(0, 7, 35);
+	put_end(0, 7, 60);
+	expect("span 1 at 10000 for 50000 depth=0 track=0/7 name=main\n"
+	       "span 2 at 20000 for 10000 depth=1 track=0/7 name=sleep\n"
+	       "span 3 at 40000 for -1 depth=1 track=0/7 name=work\n"
+	       "mended: span that ends before it starts 1\n"
+	       "track process 0 (unused)\n"
+	       "track thread 0/7 in=0\n");
+}
+
 static void a_cut_file_gives_what_is_whole(void **state)
 {
 	size_t buffer, n_whole;
@@ -353,6 +372,7 @@ int main(void)
 		cmocka_unit_test(versions_0_and_1_have_microseconds),
 		cmocka_unit_test(version_3_has_buffers),
 		cmocka_unit_test(times_are_exact),
+		cmocka_unit_test(a_clock_that_steps_back_pairs_no_other_events),
 		cmocka_unit_test(a_cut_file_gives_what_is_whole),
 		cmocka_unit_test(breaches_are_errors_with_their_byte),
 	};
