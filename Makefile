@@ -121,8 +121,9 @@ $(BUILD)/obj/tests/%.o: EXTRA += -O1
 $(call objects,$(patsubst %,trace/%.c,assembly chrome_json flows json json_frames json_scan pairing record sorter tracks)): EXTRA += -O3
 
 SAYS_VERSION = -DIFOREST_VERSION='"$(VERSION)"'
-$(BUILD)/obj/sqlite_ext/vtab/extension.o: BASE += $(SAYS_VERSION)
-$(BUILD)/obj/sqlite_ext/vtab/extension.o: sql/pg/iforest.control
+SAYING_VERSION := $(call objects,sqlite_ext/vtab/extension.c tools/options.c tools/trace2sqlite.c)
+$(SAYING_VERSION): BASE += $(SAYS_VERSION)
+$(SAYING_VERSION): sql/pg/iforest.control
 
 $(BUILD)/libiforest.a: $(CORE)
 $(BUILD)/libtrace.a: $(READERS)

@@ -77,7 +77,8 @@ enum option_key {
 	OPTION_NO_INDEX,
 	OPTION_BATCH,
 	OPTION_MAX_ROWS,
-	OPTION_MAX_BYTES
+	OPTION_MAX_BYTES,
+	OPTION_VERSION
 };
 
 static const struct option long_options[] = {
@@ -96,13 +97,14 @@ static const struct option long_options[] = {
 	{ "max-rows", required_argument, NULL, OPTION_MAX_ROWS },
 	{ "max-bytes", required_argument, NULL, OPTION_MAX_BYTES },
 	{ "help", no_argument, NULL, OPTION_HELP },
+	{ "version", no_argument, NULL, OPTION_VERSION },
 	{ NULL, 0, NULL, 0 },
 };
 
 static const char help[] =
 	"trace2pg loads a trace (plain or gzip) into PostgreSQL and indexes it with iforest.\n"
 	"\n"
-	"usage: trace2pg [options] FILE\n"
+	"usage: trace2pg [options] FILE        (FILE may be -, standard input)\n"
 	"\n"
 	"  -d, --dbname CONNINFO   the database: a name, a connection string or a URI (otherwise PGDATABASE, PGHOST, ...)\n"
 	"      --spans TABLE       the table of spans (spans); SCHEMA.TABLE, and \"quotes\" as in SQL\n"
@@ -116,6 +118,7 @@ static const char help[] =
 	"      --max-rows ROWS     stop at more rows, of all tables together\n"
 	"      --max-bytes BYTES   stop at more bytes of the trace, unpacked\n"
 	"  -h, --help              this\n"
+	"      --version           the version\n"
 	"\n"
 	"Exit status: 0 loaded, 1 not all is loaded, 2 wrong usage, 3 all is loaded but not indexed or vacuumed,\n"
 	"129, 130, 143 interrupted. docs/trace2pg.md has the columns and the rest.\n";
@@ -166,7 +169,7 @@ static enum options_answer check(struct options *options, int argc, char **argv)
 		return wrong("give the file to load", "");
 	if (optind + 1 < argc)
 		return wrong("one file at a time, and not also ", argv[optind + 1]);
-	options->path = argv[optind];
+	options->path = strcmp(argv[optind], "-") == 0 ? "/dev/stdin" : argv[optind];
 	if (options->resume && options->replace)
 		return wrong("--resume and --replace exclude each other", "");
 	for (int i = 0; i < N_TABLES; i++) {
@@ -215,6 +218,9 @@ enum options_answer options_parse(struct options *options, int argc, char **argv
 			break;
 		case OPTION_HELP:
 			fputs(help, stdout);
+			return OPTIONS_HELP;
+		case OPTION_VERSION:
+			puts("trace2pg " IFOREST_VERSION);
 			return OPTIONS_HELP;
 		default:
 			/* getopt has already reported an option that does not exist */

@@ -575,13 +575,14 @@ static const struct option long_options[] = {
 	{ "no-args", no_argument, NULL, 'a' },
 	{ "no-index", no_argument, NULL, 'i' },
 	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
 };
 
 static const char help[] =
 	"trace2sqlite loads traces (plain or gzip) into an SQLite database and indexes them with iforest.\n"
 	"\n"
-	"usage: trace2sqlite [options] FILE.db TRACE...\n"
+	"usage: trace2sqlite [options] FILE.db TRACE...        (TRACE may be -, standard input)\n"
 	"\n"
 	"      --spans TABLE       the table of spans (spans), and of the index TABLE_if\n"
 	"      --counters TABLE    the table of counter samples (counters), and of the index TABLE_if\n"
@@ -592,6 +593,7 @@ static const char help[] =
 	"      --max-rows ROWS     load nothing if there are more rows, of all tables together\n"
 	"      --max-bytes BYTES   load nothing if a trace has more bytes, unpacked\n"
 	"  -h, --help              this\n"
+	"      --version           the version\n"
 	"\n"
 	"Exit status: 0 loaded, 1 nothing was loaded, 2 wrong usage, 129, 130, 143 interrupted. docs/trace2sqlite.md has the columns and the rest.\n";
 
@@ -654,6 +656,8 @@ int main(int argc, char **argv)
 			continue;
 		else if (option == 'h')
 			return fputs(help, stdout) < 0;
+		else if (option == 'V')
+			return puts("trace2sqlite " IFOREST_VERSION) < 0;
 		else if (option >= OPTION_TABLE)
 			loader.tables[option - OPTION_TABLE] = optarg;
 		else
@@ -666,5 +670,8 @@ int main(int argc, char **argv)
 	loader.database_path = argv[optind];
 	loader.paths = argv + optind + 1;
 	loader.n_paths = argc - optind - 1;
+	for (int i = 0; i < loader.n_paths; i++)
+		if (strcmp(loader.paths[i], "-") == 0)
+			loader.paths[i] = "/dev/stdin";
 	return names_differ(&loader) ? load(&loader) : EXIT_USAGE;
 }

@@ -269,6 +269,10 @@ static void what_fails_changes_nothing(void **state)
 	load(2, "--instants spans_rows t.db small.json");
 	expect_says("what is loaded needs a table each, not two in \"spans_rows\"");
 	load(2, "--left-out Flows_To_If t.db small.json");
+	load(0, "--version");
+	expect_says("trace2sqlite ");
+	load(0, "--replace stdin.db - < small.json");
+	expect_says("3 spans");
 	load(0, "--help");
 	expect_says("usage: trace2sqlite");
 	load(0, "--spans 'my \"spans\"' --counters c2 --instants i2 --flows f2 --tracks t2 --left-out l2 t.db small.json");

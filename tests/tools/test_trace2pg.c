@@ -173,6 +173,8 @@ static void wrong_usage_is_told(void **state)
 		LOAD(&child, 2, "--spans", names[i], "a.json");
 		assert_says(child.err, "is not the name of a table");
 	}
+	LOAD(&child, 0, "--version");
+	assert_says(child.out, "trace2pg ");
 	LOAD(&child, 0, "--help");
 	assert_says(child.out, "usage: trace2pg");
 	LOAD(&child, 1, "-d", "host=/no/such/folder", write_text("small.json", small));
