@@ -22,7 +22,7 @@ function button(text, press) {
 function prepare(code, number) {
 	const block = code.parentElement, sql = code.textContent.trimEnd(), box = document.createElement('textarea'), line = element('div', '', 'tour-line');
 	const expected = block.nextElementSibling?.querySelector('code.language-text') ? block.nextElementSibling : null, answer = element('div', '', 'tour-answer');
-	const example = { sql, box, answer, expected, said: element('span', expected ? 'below: what the tests expect' : ''), isDone: false };
+	const example = { sql, box, answer, expected, said: element('span', expected ? 'expected answer:' : ''), isDone: false };
 	box.className = 'tour-question';
 	box.spellcheck = false;
 	box.setAttribute('aria-label', 'SQL');
@@ -46,7 +46,7 @@ function restore(example) {
 	example.box.value = example.sql;
 	example.isDone = false;
 	example.answer.replaceChildren();
-	example.said.textContent = example.expected ? 'below: what the tests expect' : '';
+	example.said.textContent = example.expected ? 'expected answer:' : '';
 	if (example.expected)
 		example.expected.style.display = '';
 	fit(example.box);
@@ -54,7 +54,7 @@ function restore(example) {
 
 function start() {
 	worker?.terminate();
-	waiting.forEach(tell => tell({ error: 'stopped' }));
+	waiting.forEach(tell => tell(null));    /* whoever waited has begun again */
 	waiting.clear();
 	worker = new Worker(new URL('tour_worker.js', import.meta.url), { type: 'module' });
 	worker.onmessage = ({ data }) => {
@@ -97,7 +97,8 @@ async function runUpTo(last) {
 		if (example.isDone)
 			continue;
 		example.said.textContent = 'running';
-		if (!show(example, await ask(example.box.value)))
+		const answer = await ask(example.box.value);
+		if (!answer || !show(example, answer))
 			return;
 	}
 }

@@ -65,7 +65,7 @@ def answer_of(panel, sqlite):
 
 def draw(panel, columns, rows):
     how = panel.chart
-    title = f'{panel.title} ({panel.tool.capitalize()})'
+    title = f'{panel.title} (drawn from the query of {panel.tool.capitalize()})'
     if how['chart'] == 'table':
         return chart.table(title, columns, rows[:10], {key[8:]: value for key, value in how.items() if key.startswith('unit of ')})
     x = how['x']
@@ -74,7 +74,7 @@ def draw(panel, columns, rows):
     found = chart.series_of(columns, rows, x, series, values)
     unit = how.get('unit', '')
     if series and len(values) == 1 and how['chart'] == 'line':
-        title = f'{panel.title}: {values[0]} ({panel.tool.capitalize()})'
+        title = f'{panel.title}: {values[0]} (drawn from the query of {panel.tool.capitalize()})'
     if how['chart'] == 'heatmap':
         if series:
             found = {chart.shown(float(name), 'µs') if name != '2147483647' else '+Inf': found[name] for name in sorted(found, key=float)}

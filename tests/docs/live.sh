@@ -54,7 +54,8 @@ boxes_can_be_changed() {
 	{
 		printf 'then: what was expected is gone\nthen: 2 rows before it\nthen: 5 rows before it\n'
 		awk '/^5\. /{on = 1; next} /^$/{on = 0} on {print "then: " $0}' sql/sqlite/tour.expected
-		printf 'then: Runbelow: what the tests expect and is there\nthen: n\nthen: 3\nthen: near "nothing": syntax error\n'
+		printf 'then: Runexpected answer: and is there\nthen: n\nthen: 3\nthen: near "nothing": syntax error\n'
+		printf 'then: 0 boxes with an answer after stopping, Runexpected answer:\n'
 	} >"$temporary/expected"
 	grep '^then: ' "$temporary/tour" | diff "$temporary/expected" -
 }

@@ -44,6 +44,11 @@ async function report() {
 		await run(boxes[2]);
 		lines.push(...linesOf(boxes[2]).map(line => `then: ${line}`));
 	}
+	/* begun and stopped at once: each box is as it was, and none says that it was stopped */
+	press(boxes[0].previousElementSibling, 'Run all');
+	press(boxes[0].previousElementSibling, 'Start over');
+	await new Promise(resolve => setTimeout(resolve, 100));
+	lines.push(`then: ${boxes.filter(box => answerOf(box).textContent !== '').length} boxes with an answer after stopping, ${lineOf(boxes[6]).textContent}`);
 	return lines;
 }
 
