@@ -340,5 +340,5 @@ function draw() {
 	drawAxis(width);
 	drawLabels(height, from, to);
 	document.getElementById('window').textContent = duration(view.t1 - view.t0);
-	document.getElementById('where').textContent = `from ${moment(view.t0, (view.t1 - view.t0) / 1000)}${view.t1 - view.t0 < trace.length ? `, of ${duration(trace.length)} in all (key 0)` : ''}; ? for help`;
+	document.getElementById('where').textContent = `from ${moment(view.t0, (view.t1 - view.t0) / 1000)}${view.t1 - view.t0 < trace.length ? `, of ${moment(trace.length, (view.t1 - view.t0) / 1000)} in all (key 0)` : ''}; ? for help`;
 }

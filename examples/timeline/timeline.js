@@ -98,7 +98,8 @@ function percentile(sorted, share) {
 
 function showTimes() {
 	const sorted = times.slice(-300).sort((a, b) => a - b);
-	document.getElementById('frame').textContent = `frame ${times[times.length - 1].toFixed(1)} ms, p95 ${percentile(sorted, 0.95).toFixed(1)} ms`;
+	document.getElementById('frame').textContent = '';
+	document.getElementById('times').textContent = `${times[times.length - 1].toFixed(1)} ms, 95 % of the last ${sorted.length} within ${percentile(sorted, 0.95).toFixed(1)} ms`;
 }
 
 // ---- what is under the pointer ----
@@ -205,11 +206,10 @@ function placeTip(x, y) {
 
 // ---- moving ----
 
-// Never beyond half a trace on either side.
+// At least half of what is in view is within the trace.
 function show(t0, t1) {
-	const margin = trace.length / 2, least = -margin, most = trace.length + margin;
-	const length = Math.min(most - least, Math.max(SHORTEST_WINDOW, t1 - t0));
-	view.t0 = Math.min(Math.max(t0, least), most - length);
+	const length = Math.min(2 * trace.length, Math.max(SHORTEST_WINDOW, t1 - t0));
+	view.t0 = Math.min(Math.max(t0, -length / 2), Math.max(-length / 2, trace.length - length / 2));
 	view.t1 = view.t0 + length;
 	isStale = true;
 	draw();

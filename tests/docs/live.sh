@@ -70,7 +70,7 @@ timeline_is_in_its_page() {
 	cat >"$temporary/framed.js" <<-'JS'
 		(async () => {
 			const page = document.querySelector('iframe').contentWindow;
-			while (page.document.readyState !== 'complete' || !/ms/.test(page.document.getElementById('frame').textContent))
+			while (page.document.readyState !== 'complete' || !/ms/.test(page.document.getElementById('times').textContent))
 				await new Promise(resolve => setTimeout(resolve, 20));
 			leaveReport(page.document.getElementById('bar').textContent);
 		})();

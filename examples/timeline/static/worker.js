@@ -17,9 +17,9 @@ async function isDatabase(file) {
 // The file stays where it is, and is read as it is needed. A trace becomes a database in memory; a database is read as it is, of which
 // nobody else may write meanwhile.
 async function open({ file, wasmBinary }) {
-	const said = [], path = `/file/${file.name}`;
+	const said = [], path = `/file/${file.name}`, uri = `file:${encodeURI(path).replaceAll('?', '%3f').replaceAll('#', '%23')}?immutable=1`;
 	module = await createModule({
-		wasmBinary, print() {}, printErr: line => said.push(line.replaceAll('/file/', '')),
+		wasmBinary, print() {}, printErr: line => said.push(line.replaceAll(uri, file.name).replaceAll('/file/', '')),
 		onProgress: (what, n, of, rows) => postMessage({ progress: { what, n, of, rows } }),
 	});
 	module.FS.mkdir('/file');
@@ -28,7 +28,7 @@ async function open({ file, wasmBinary }) {
 	const isMade = !await isDatabase(file);
 	if (isMade && module.callMain(['/trace.db', path]) !== 0)
 		throw new Error(said.join('\n'));
-	const at = textOf(isMade ? '/trace.db' : `file:${encodeURI(path).replaceAll('?', '%3f').replaceAll('#', '%23')}?immutable=1`);
+	const at = textOf(isMade ? '/trace.db' : uri);
 	if (!module._timeline_open(at))
 		throw new Error(said.join('\n'));
 	module._free(at);
