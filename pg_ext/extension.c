@@ -19,6 +19,7 @@
 #include "pg_ext/planner/verdict.h"
 #include "pg_ext/planner/wish.h"
 #include "pg_ext/planner/would_be_index.h"
+#include "pg_ext/base/known_functions.h"
 #include "pg_ext/base/test_points.h"
 #include "pg_ext/exec/combine_scan.h"
 #include "pg_ext/exec/skip_scan.h"
@@ -101,6 +102,7 @@ extern PGDLLEXPORT void _PG_init(void);
 
 void _PG_init(void)
 {
+	ifp_known_functions_register(iforest_handler);
 	ifp_options_register();
 	ifp_test_points_register();
 	ifp_verdicts_register();

@@ -24,4 +24,7 @@ double ifp_estimate_runs(int n_values, uint32 manifest_bytes);
  * Requires  called once, when the library is loaded; opening an index loads it. */
 void ifp_reloptions_check_register(void);
 
+/* The handler of the access method, which SQL calls. */
+extern PGDLLEXPORT Datum iforest_handler(PG_FUNCTION_ARGS);
+
 #endif

@@ -1,40 +1,73 @@
 #include "pg_ext/base/safe_eval.h"
 
 #include "access/transam.h"
-#include "catalog/dependency.h"
-#include "catalog/pg_proc.h"
-#include "commands/extension.h"
 #include "executor/executor.h"
 #include "executor/nodeSubplan.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
-const char *ifp_extension_function(Oid function)
-{
-	static const char prefix[] = "iforest_";
-	const char *name = function < FirstNormalObjectId ? NULL : get_func_name(function);
-	Oid extension;
+#include "pg_ext/base/known_functions.h"
 
-	if (!name || strncmp(name, prefix, strlen(prefix)) != 0)
-		return NULL;
-	extension = get_extension_oid("iforest", true);
-	return OidIsValid(extension) && getExtensionOfObject(ProcedureRelationId, function) == extension ? name : NULL;
-}
-
-bool ifp_is_extension_function(Oid function, const char *name)
-{
-	const char *own = ifp_extension_function(function);
-
-	return own && strcmp(own, name) == 0;
-}
+/* ---- functions that an expression calls ---- */
 
 static bool is_foreign(Oid function, void *context)
 {
 	(void)context;
-	return function >= FirstNormalObjectId && !ifp_extension_function(function);
+	return !ifp_holds_only_memory(function);
+}
+
+static bool is_of_enums(Oid function)
+{
+	switch (function) {
+	case F_ENUM_EQ:
+	case F_ENUM_NE:
+	case F_ENUM_LT:
+	case F_ENUM_LE:
+	case F_ENUM_GT:
+	case F_ENUM_GE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* True if an argument is of a type that may have functions of its own, which the called function would call. PostgreSQL compares
+ * enums without any. */
+static bool has_foreign_type(Oid function, const List *arguments)
+{
+	ListCell *cell;
+
+	if (is_of_enums(function))
+		return false;
+	foreach (cell, arguments)
+		if (exprType(lfirst(cell)) >= FirstNormalObjectId)
+			return true;
+	return false;
+}
+
+static bool gets_foreign_type(Node *node)
+{
+	switch (nodeTag(node)) {
+	case T_FuncExpr:
+		return has_foreign_type(castNode(FuncExpr, node)->funcid, castNode(FuncExpr, node)->args);
+	case T_OpExpr:
+	case T_DistinctExpr:
+	case T_NullIfExpr:
+		return has_foreign_type(get_opcode(((OpExpr *)node)->opno), ((OpExpr *)node)->args);
+	case T_ScalarArrayOpExpr:
+		return has_foreign_type(get_opcode(castNode(ScalarArrayOpExpr, node)->opno),
+					castNode(ScalarArrayOpExpr, node)->args);
+	case T_RowCompareExpr:
+		return has_foreign_type(InvalidOid, castNode(RowCompareExpr, node)->largs) ||
+		       has_foreign_type(InvalidOid, castNode(RowCompareExpr, node)->rargs);
+	default:
+		return false;
+	}
 }
 
 struct search {
 	check_function_callback is_meant;
+	bool by_type; /* foreign types of arguments count, too */
 };
 
 static bool calls_walker(Node *node, void *context)
@@ -63,7 +96,7 @@ static bool calls_walker(Node *node, void *context)
 	case T_SQLValueFunction:
 	case T_RowCompareExpr:
 	case T_List:
-		return check_functions_in_node(node, search->is_meant, NULL) ||
+		return check_functions_in_node(node, search->is_meant, NULL) || (search->by_type && gets_foreign_type(node)) ||
 		       expression_tree_walker(node, calls_walker, context);
 	case T_MinMaxExpr:
 		/* its comparison function is not in the node */
@@ -76,15 +109,19 @@ static bool calls_walker(Node *node, void *context)
 
 bool ifp_may_call(Node *node, check_function_callback is_meant)
 {
-	struct search search = { is_meant };
+	struct search search = { .is_meant = is_meant };
 
 	return calls_walker(node, &search);
 }
 
 bool ifp_calls_foreign_functions(Node *node)
 {
-	return ifp_may_call(node, is_foreign);
+	struct search search = { .is_meant = is_foreign, .by_type = true };
+
+	return calls_walker(node, &search);
 }
+
+/* ---- evaluation ---- */
 
 static bool collect_parameters(Node *node, void *context)
 {

@@ -18,7 +18,7 @@
 #include "utils/typcache.h"
 
 #include "pg_ext/base/engine.h"
-#include "pg_ext/base/safe_eval.h"
+#include "pg_ext/base/known_functions.h"
 #include "pg_ext/planner/affine.h"
 #include "pg_ext/planner/array_element.h"
 #include "pg_ext/planner/monotone.h"
@@ -100,7 +100,7 @@ static bool look_up(Oid oid, enum ifp_agg_function *function)
 	*function = IFP_AGG_PAIR;
 	if (oid < FirstNormalObjectId)
 		return pair_find(oid, &pair) || find_named(get_func_name(oid), known, lengthof(known), function);
-	return find_named(ifp_extension_function(oid), own, lengthof(own), function);
+	return find_named(ifp_own_function(oid), own, lengthof(own), function);
 }
 
 /* As look_up(), with a cache for PostgreSQL's own functions, whose names never change: planning looks up each aggregate several

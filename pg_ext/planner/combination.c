@@ -20,7 +20,7 @@
 #include "utils/selfuncs.h"
 
 #include "pg_ext/base/compat.h"
-#include "pg_ext/base/safe_eval.h"
+#include "pg_ext/base/known_functions.h"
 #include "pg_ext/planner/query_below.h"
 #include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/state_aggregates.h"
@@ -142,7 +142,7 @@ static Node *combine(const Aggref *source, Var *column)
 	default:
 		break;
 	}
-	if (ifp_is_extension_function(source->aggfnoid, "iforest_squares"))
+	if (ifp_is_own_function(source->aggfnoid, "iforest_squares"))
 		return aggregate_over(F_SUM_NUMERIC, NUMERICOID, InvalidOid, column);
 	return combines_itself(source->aggfnoid) ? aggregate_over(source->aggfnoid, source->aggtype, collation, column) : NULL;
 }

@@ -17,7 +17,7 @@
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
-#include "pg_ext/base/safe_eval.h"
+#include "pg_ext/base/known_functions.h"
 #include "pg_ext/types/definition.h"
 #include "pg_ext/types/values.h"
 
@@ -626,7 +626,7 @@ static bool is_choice(Node *node, AttrNumber attribute, List **breaks)
 /* iforest_bucket_of(), which also numbers the times before and after its window. */
 static bool is_bucket_number(Oid function, List *arguments, AttrNumber attribute, List **breaks)
 {
-	return ifp_is_extension_function(function, "iforest_bucket_of") && others_are_constant(arguments, 0) &&
+	return ifp_is_own_function(function, "iforest_bucket_of") && others_are_constant(arguments, 0) &&
 	       ifp_is_monotone_beside_null(linitial(arguments), attribute, breaks);
 }
 
@@ -784,7 +784,7 @@ static bool add_bucket_keys(Node *node, AttrNumber attribute, struct ifp_run_key
 {
 	List *arguments = IsA(node, FuncExpr) ? castNode(FuncExpr, node)->args : NIL;
 
-	if (!IsA(node, FuncExpr) || !ifp_is_extension_function(castNode(FuncExpr, node)->funcid, "iforest_bucket"))
+	if (!IsA(node, FuncExpr) || !ifp_is_own_function(castNode(FuncExpr, node)->funcid, "iforest_bucket"))
 		return false;
 	for (int i = 1; i < list_length(arguments); i++)
 		if (ifp_has_columns(list_nth(arguments, i)))

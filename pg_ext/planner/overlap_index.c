@@ -38,7 +38,7 @@
 
 #include "pg_ext/am/build.h"
 #include "pg_ext/base/engine.h"
-#include "pg_ext/base/safe_eval.h"
+#include "pg_ext/base/known_functions.h"
 #include "pg_ext/base/test_points.h"
 #include "pg_ext/planner/query_match.h"
 #include "pg_ext/storage/index.h"
@@ -553,8 +553,7 @@ static void narrow(RelOptInfo *rel, Index number, RangeTblEntry *table)
 	if (list_length(table->functions) != 1 || table->funcordinality)
 		return;
 	call = linitial_node(RangeTblFunction, table->functions)->funcexpr;
-	if (!call || !IsA(call, FuncExpr) ||
-	    !ifp_is_extension_function(castNode(FuncExpr, call)->funcid, "iforest_overlap_spans"))
+	if (!call || !IsA(call, FuncExpr) || !ifp_is_own_function(castNode(FuncExpr, call)->funcid, "iforest_overlap_spans"))
 		return;
 	foreach (cell, rel->baserestrictinfo) {
 		Node *condition = (Node *)lfirst_node(RestrictInfo, cell)->clause;
@@ -602,7 +601,7 @@ static const FuncExpr *index_wanted(PlannerInfo *root, Node *condition)
 	if (!IsA(plan, Result) || list_length(plan->targetlist) != 1)
 		return NULL;
 	call = (Node *)linitial_node(TargetEntry, plan->targetlist)->expr;
-	return IsA(call, FuncExpr) && ifp_is_extension_function(castNode(FuncExpr, call)->funcid, "iforest_overlap_index")
+	return IsA(call, FuncExpr) && ifp_is_own_function(castNode(FuncExpr, call)->funcid, "iforest_overlap_index")
 		       ? castNode(FuncExpr, call)
 		       : NULL;
 }
@@ -621,7 +620,7 @@ static bool is_gate_of_all_times(Node *condition)
 	is_open = list_nth(arguments, IS_OPEN);
 	return IsA(is_open, Const) && !castNode(Const, is_open)->constisnull &&
 	       DatumGetBool(castNode(Const, is_open)->constvalue) &&
-	       ifp_is_extension_function(castNode(FuncExpr, condition)->funcid, "iforest_window_asks");
+	       ifp_is_own_function(castNode(FuncExpr, condition)->funcid, "iforest_window_asks");
 }
 
 static bool is_left_out(PlannerInfo *root, RelOptInfo *rel)

@@ -309,9 +309,8 @@ static const char *add_aggregate(const struct ifp_query_level *level, const stru
 {
 	Aggref *rewritten = castNode(Aggref, ifp_query_level_expression(level, copyObject((Node *)aggregate)));
 	const char *reason = ifp_aggregate_take_ctid(rewritten, level->rel->relid);
-	char *name = get_func_name(aggregate->aggfnoid);
 
-	if (name && strcmp(name, "count") == 0 && list_length(rewritten->args) == 1)
+	if (aggregate->aggfnoid == F_COUNT_ANY && list_length(rewritten->args) == 1)
 		simplify_count(rewritten, level);
 	rewritten->args =
 		(List *)rewritten_by(&(struct rewriting){ .level = level, .takes_keys = ifp_aggregate_takes_keys(rewritten) },

@@ -7,6 +7,8 @@
 #include "catalog/pg_statistic.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "parser/parsetree.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -362,6 +364,20 @@ pg_attribute_hot static HeapTuple find_statistics(Oid table, AttrNumber column, 
 	return tuple;
 }
 
+/* True if the user may read all rows and columns of a table, or of the table that it is a partition or child of in the query: its
+ * policies and privileges apply then. To others PostgreSQL's own statistics are left, with its own checks: functions that are not
+ * leakproof must not see values of rows that the user may not read. */
+pg_attribute_hot static bool may_read_all(PlannerInfo *root, Index number)
+{
+	const RangeTblEntry *table = planner_rt_fetch(number, root);
+	const AppendRelInfo *child = root->append_rel_array ? root->append_rel_array[number] : NULL;
+
+	if (child && planner_rt_fetch(child->parent_relid, root)->rtekind == RTE_RELATION)
+		return may_read_all(root, child->parent_relid);
+	return table->securityQuals == NIL &&
+	       pg_class_aclcheck(table->relid, ifp_user_of(table, find_base_rel(root, (int)number)), ACL_SELECT) == ACLCHECK_OK;
+}
+
 pg_attribute_hot static bool look(PlannerInfo *root, RangeTblEntry *table, AttrNumber column, VariableStatData *variable)
 {
 	const RelOptInfo *rel;
@@ -370,15 +386,14 @@ pg_attribute_hot static bool look(PlannerInfo *root, RangeTblEntry *table, AttrN
 
 	if (previous_hook && previous_hook(root, table, column, variable))
 		return true;
-	/* a user who may not read the column must learn no more than PostgreSQL reveals */
-	if (!ifp_enable || table->rtekind != RTE_RELATION || table->inh || column <= 0 || table->securityQuals != NIL)
+	if (!ifp_enable || table->rtekind != RTE_RELATION || table->inh || column <= 0)
 		return false;
 	rel = find_rel(root, table);
 	index = find_index(rel, column);
-	if (!index)
+	if (!index || !may_read_all(root, rel->relid))
 		return false;
 	tuple = find_statistics(table->relid, column, index);
-	if (!tuple || pg_class_aclcheck(table->relid, ifp_user_of(table, rel), ACL_SELECT) != ACLCHECK_OK)
+	if (!tuple)
 		return false;
 	variable->statsTuple = tuple;
 	variable->freefunc = heap_freetuple;

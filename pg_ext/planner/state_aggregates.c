@@ -20,30 +20,21 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 
 #include "pg_ext/base/distributed_table.h"
-#include "pg_ext/base/safe_eval.h"
+#include "pg_ext/base/known_functions.h"
 #include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/verdict.h"
 
 /* A query level whose aggregates are replaced. */
 struct state_level {
-	const char *schema;   /* of this extension */
 	bool is_distributed;  /* it is asked of a coordinator */
 	bool has_partitions;  /* ctids do not tell rows apart */
 	const Aggref *source; /* the aggregate that is being replaced */
 };
 
 /* ---- pieces of expressions ---- */
-
-/* Returns this extension's function, or InvalidOid: its version may lack it. */
-static Oid own_function(const struct state_level *level, const char *name, int n, const Oid *types)
-{
-	List *names = list_make2(makeString(pstrdup(level->schema)), makeString(pstrdup(name)));
-	Oid function = LookupFuncName(names, n, types, true);
-
-	return OidIsValid(function) && ifp_is_extension_function(function, name) ? function : InvalidOid;
-}
 
 static Node *call(const struct state_level *level, Oid function, Oid type, List *arguments)
 {
@@ -132,8 +123,8 @@ static Node *split_variance(const struct state_level *level, const struct varian
 {
 	static const Oid of_squares[] = { NUMERICOID }, of_variance[] = { INT8OID, NUMERICOID, NUMERICOID, BOOLOID, BOOLOID };
 	List *arguments = arguments_of(level->source);
-	Oid squares = own_function(level, "iforest_squares", lengthof(of_squares), of_squares);
-	Oid function = own_function(level, "iforest_variance", lengthof(of_variance), of_variance);
+	Oid squares = ifp_own_function_named("iforest_squares", lengthof(of_squares), of_squares);
+	Oid function = ifp_own_function_named("iforest_variance", lengthof(of_variance), of_variance);
 	Oid type, sum = sum_of(exprType(linitial(arguments)), &type);
 	List *parts;
 
@@ -155,8 +146,8 @@ static bool is_number_type(Oid type)
 static Node *split_sketch(const struct state_level *level, Node *argument, const char *state, const char *states)
 {
 	static const Oid of_state[] = { ANYELEMENTOID }, of_states[] = { BYTEAOID };
-	Oid function = own_function(level, state, lengthof(of_state), of_state);
-	Oid combined = own_function(level, states, lengthof(of_states), of_states);
+	Oid function = ifp_own_function_named(state, lengthof(of_state), of_state);
+	Oid combined = ifp_own_function_named(states, lengthof(of_states), of_states);
 
 	if (!OidIsValid(function) || !OidIsValid(combined))
 		return NULL;
@@ -166,7 +157,7 @@ static Node *split_sketch(const struct state_level *level, Node *argument, const
 static Node *split_distinct_count(const struct state_level *level)
 {
 	static const Oid of_count[] = { BYTEAOID };
-	Oid count = own_function(level, "iforest_distinct_count", lengthof(of_count), of_count);
+	Oid count = ifp_own_function_named("iforest_distinct_count", lengthof(of_count), of_count);
 	Node *sketch =
 		split_sketch(level, linitial(arguments_of(level->source)), "iforest_distinct_state", "iforest_distinct_states");
 
@@ -199,10 +190,11 @@ static Node *split_percentile(const struct state_level *level)
 	Oid ends_type = is_continuous || type == FLOAT4OID || type == FLOAT8OID ? FLOAT8OID : INT8OID;
 	const Oid of_quantile[] = { BYTEAOID, FLOAT8OID, ends_type, ends_type };
 	const char *name = is_continuous ? "iforest_quantile_cont" : "iforest_quantile";
-	Oid quantile = own_function(level, name, lengthof(of_quantile), of_quantile);
+	Oid quantile = ifp_own_function_named(name, lengthof(of_quantile), of_quantile);
 	Oid least = extreme_of("min", type), greatest = extreme_of("max", type);
 	Node *sketch = split_sketch(level, number, "iforest_sketch_state", "iforest_sketch_states");
-	bool descends = strcmp(get_opname(linitial_node(SortGroupClause, level->source->aggorder)->sortop), "<") != 0;
+	Oid ascending = lookup_type_cache(exprType(linitial(arguments_of(level->source))), TYPECACHE_LT_OPR)->lt_opr;
+	bool descends = linitial_node(SortGroupClause, level->source->aggorder)->sortop != ascending;
 
 	if (!is_number_type(type) || !sketch || !OidIsValid(quantile) || descends || !is_fraction(fraction))
 		return NULL;
@@ -230,9 +222,9 @@ static Node *split_row(const struct state_level *level, const char *choice, enum
 	List *arguments = arguments_of(level->source);
 	Oid value_type = exprType(linitial(arguments)), time_type = exprType(lsecond(arguments));
 	Oid type = part == ROW_VALUE ? value_type : part == ROW_TIME ? time_type : TIDOID;
-	Oid row = own_function(level, "iforest_row_state", list_length(arguments), of_row);
-	Oid states = own_function(level, psprintf("iforest_%s_state", choice), lengthof(of_states), of_states);
-	Oid reader = own_function(level, readers[part], part == ROW_CTID ? 1 : 2, of_part);
+	Oid row = ifp_own_function_named("iforest_row_state", list_length(arguments), of_row);
+	Oid states = ifp_own_function_named(psprintf("iforest_%s_state", choice), lengthof(of_states), of_states);
+	Oid reader = ifp_own_function_named(readers[part], part == ROW_CTID ? 1 : 2, of_part);
 	Node *chosen;
 
 	/* the states of partitions are without ctids */
@@ -269,7 +261,7 @@ static Node *split(const struct state_level *level)
 		     { "iforest_min_row", "min", ROW_CTID },	  { "iforest_max_row", "max", ROW_CTID } };
 	Oid function = level->source->aggfnoid;
 	Node *argument = level->source->args == NIL ? NULL : linitial(arguments_of(level->source));
-	const char *own = ifp_extension_function(function);
+	const char *own = ifp_own_function(function);
 	const char *name = function < FirstNormalObjectId ? get_func_name(function) : NULL;
 
 	for (size_t i = 0; name && i < lengthof(variances); i++)
@@ -292,7 +284,7 @@ static List *arguments_of_call(Node *node, const char *name)
 {
 	FuncExpr *called = IsA(node, FuncExpr) ? castNode(FuncExpr, node) : NULL;
 
-	return called && ifp_is_extension_function(called->funcid, name) ? called->args : NIL;
+	return called && ifp_is_own_function(called->funcid, name) ? called->args : NIL;
 }
 
 /* Returns an aggregate of one argument by another name, over the arguments of the state. */
@@ -300,7 +292,7 @@ static Node *join_sketch(const struct state_level *level, Node *state, const cha
 {
 	static const Oid types[] = { ANYELEMENTOID };
 	List *arguments = arguments_of_call(state, of_one);
-	Oid function = own_function(level, name, lengthof(types), types);
+	Oid function = ifp_own_function_named(name, lengthof(types), types);
 
 	if (arguments == NIL || !OidIsValid(function))
 		return NULL;
@@ -314,9 +306,9 @@ static Node *join_row(const struct state_level *level, Node *state, const char *
 	List *arguments = arguments_of_call(state, "iforest_row_state"), *parts;
 	bool is_extreme = strcmp(choice, "min") == 0 || strcmp(choice, "max") == 0;
 	bool has_ctid = !level->has_partitions;
-	Oid row = own_function(level, "iforest_row_state", has_ctid ? 3 : 2, types);
-	Oid time = own_function(level, psprintf("iforest_%s_time", choice), lengthof(types), types);
-	Oid ctid = own_function(level, psprintf("iforest_%s_row", choice), lengthof(types), types);
+	Oid row = ifp_own_function_named("iforest_row_state", has_ctid ? 3 : 2, types);
+	Oid time = ifp_own_function_named(psprintf("iforest_%s_time", choice), lengthof(types), types);
+	Oid ctid = ifp_own_function_named(psprintf("iforest_%s_row", choice), lengthof(types), types);
 	Oid value, value_type, time_type;
 
 	if (list_length(arguments) != lengthof(types))
@@ -324,7 +316,7 @@ static Node *join_row(const struct state_level *level, Node *state, const char *
 	value_type = exprType(linitial(arguments));
 	time_type = exprType(lsecond(arguments));
 	value = is_extreme ? extreme_of(choice, value_type)
-			   : own_function(level, psprintf("iforest_%s", choice), lengthof(types), types);
+			   : ifp_own_function_named(psprintf("iforest_%s", choice), lengthof(types), types);
 	if (!OidIsValid(row) || !OidIsValid(time) || !OidIsValid(ctid) || !OidIsValid(value))
 		return NULL;
 	parts = list_make2(aggregate(level, value, value_type, is_extreme ? list_make1(linitial(arguments)) : arguments),
@@ -338,7 +330,7 @@ static Node *join_row(const struct state_level *level, Node *state, const char *
 static Node *join(const struct state_level *level, Oid function, Node *argument)
 {
 	static const char *const choices[] = { "min", "max", "first", "last" };
-	const char *own = ifp_extension_function(function);
+	const char *own = ifp_own_function(function);
 
 	if (!own)
 		return NULL;
@@ -376,7 +368,7 @@ static Node *join_sent(const struct state_level *level)
 	function = (const Const *)strip_implicit_coercions(linitial(arguments));
 	if (!IsA(function, Const) || function->constisnull)
 		return NULL;
-	if (ifp_is_extension_function(DatumGetObjectId(function->constvalue), "iforest_squares"))
+	if (ifp_is_own_function(DatumGetObjectId(function->constvalue), "iforest_squares"))
 		return call(level, F_NUMERIC_OUT, CSTRINGOID,
 			    list_make1(aggregate(level, DatumGetObjectId(function->constvalue), NUMERICOID,
 						 list_make1(lsecond(arguments)))));
@@ -460,7 +452,7 @@ static bool read_level(const Query *query, struct state_level *level)
 
 static bool visit(Node *node, void *context)
 {
-	struct state_level level = { .schema = context };
+	struct state_level level = { .source = NULL };
 	Query *query;
 
 	if (!node)
@@ -475,44 +467,27 @@ static bool visit(Node *node, void *context)
 	return query_tree_walker(query, visit, context, 0);
 }
 
-/* ---- hook ---- */
-
-/* Returns the schema of this extension's functions, which is that of the access method's handler; NULL if not installed. */
-static char *extension_schema(void)
-{
-	Oid method = get_index_am_oid("iforest", true);
-	HeapTuple tuple = SearchSysCache1(AMOID, ObjectIdGetDatum(method));
-	Oid schema = InvalidOid;
-
-	if (HeapTupleIsValid(tuple)) {
-		schema = get_func_namespace(((Form_pg_am)GETSTRUCT(tuple))->amhandler);
-		ReleaseSysCache(tuple);
-	}
-	return OidIsValid(schema) ? get_namespace_name(schema) : NULL;
-}
-
 /* ---- one aggregate ---- */
 
 Node *ifp_state_aggregate_split(const Aggref *source)
 {
-	struct state_level level = {
-		.schema = extension_schema(), .is_distributed = true, .has_partitions = true, .source = source
-	};
+	struct state_level level = { .is_distributed = true, .has_partitions = true, .source = source };
 
-	return level.schema ? split_one(&level) : NULL;
+	return ifp_is_installed() ? split_one(&level) : NULL;
 }
 
 Node *ifp_state_aggregate_join(const Aggref *source)
 {
-	struct state_level level = { .schema = extension_schema(), .has_partitions = true, .source = source };
+	struct state_level level = { .has_partitions = true, .source = source };
 
-	return level.schema && list_length(source->args) == 1 ? join(&level, source->aggfnoid, linitial(arguments_of(source)))
-							      : NULL;
+	return ifp_is_installed() && list_length(source->args) == 1
+		       ? join(&level, source->aggfnoid, linitial(arguments_of(source)))
+		       : NULL;
 }
 
 bool ifp_is_state_combiner(Oid function)
 {
-	const char *own = ifp_extension_function(function);
+	const char *own = ifp_own_function(function);
 	size_t length = own ? strlen(own) : 0;
 
 	return own && ((length > 6 && strcmp(own + length - 6, "_state") == 0) || strcmp(own, "iforest_sketch_states") == 0 ||
@@ -525,12 +500,8 @@ static planner_hook_type previous_hook;
 
 pg_attribute_hot static PlannedStmt *plan(Query *query, const char *text, int options, ParamListInfo parameters)
 {
-	if (ifp_enable && ifp_has_distributed_tables()) {
-		char *schema = extension_schema();
-
-		if (schema)
-			(void)visit((Node *)query, schema);
-	}
+	if (ifp_enable && ifp_has_distributed_tables() && ifp_is_installed())
+		(void)visit((Node *)query, NULL);
 	return previous_hook ? previous_hook(query, text, options, parameters)
 			     : standard_planner(query, text, options, parameters);
 }

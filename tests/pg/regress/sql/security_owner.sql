@@ -166,7 +166,7 @@ SELECT rolname, rolsuper FROM pg_roles WHERE rolname IN ('iforest_att', 'iforest
 DROP TABLE log CASCADE;
 DROP FUNCTION log_keep, log_norm;
 DROP TABLE calls, outcomes;
-DROP OPERATOR FAMILY hostile_ops USING iforest;
+DROP OPERATOR FAMILY hostile_ops USING iforest CASCADE;
 DROP PROCEDURE call_all, lie_in_wait;
 SET client_min_messages = warning;
 DROP OWNED BY iforest_hostile, iforest_monitor, iforest_member, iforest_stranger, iforest_super, iforest_att, iforest_mon CASCADE;
