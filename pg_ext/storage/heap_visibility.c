@@ -416,8 +416,12 @@ StaticAssertDecl(MAXALIGN(SizeOfPageHeaderData) == 24, "pages of the visibility 
 /* Checking a page takes as long as checking this many entries one by one. */
 enum { ROWS_A_LOOK = 48, FEW_LOOKS = 2 };
 
-/* The map is read in parts of 128 bytes, since many questions ask about a few blocks. */
-enum { BLOCKS_A_PART = 512, PARTS_A_MAP_PAGE = 64, MAP_WORDS = (BLOCKS_A_MAP_PAGE + 63) / 64 };
+/* The map is read in parts, since many queries need a few blocks: of 128 bytes, of more where pages are larger than 8 KiB. */
+enum {
+	PARTS_A_MAP_PAGE = 64,
+	BLOCKS_A_PART = BLOCKS_A_BYTE * Max(128, BLCKSZ / PARTS_A_MAP_PAGE),
+	MAP_WORDS = (BLOCKS_A_MAP_PAGE + 63) / 64
+};
 StaticAssertDecl((BLOCKS_A_MAP_PAGE - 1) / BLOCKS_A_PART < PARTS_A_MAP_PAGE, "parts of a map page");
 
 /* Bit i of is_read: part i was read. Bit i of unclean[w]: block 64 w + i is unclean; set only if bit w % 64 of in_words[w / 64]

@@ -9,6 +9,8 @@
 
 enum { FIRST_SLOT_BLOCK = 1 };
 
+StaticAssertDecl(sizeof(struct ifp_meta) + sizeof(struct ifp_sum) <= IFP_CONTENT_BYTES, "the metapage is a page");
+
 static const uint32 MOST_CLOCK = UINT32_MAX - 16;
 
 uint64 ifp_random(void)

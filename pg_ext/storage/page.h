@@ -30,6 +30,7 @@
 #include "storage/bufpage.h"
 
 #include "core/base/bits.h"
+#include "core/page/page.h"
 
 enum ifp_page_type {
 	IFP_PAGE_META = 1,
@@ -65,6 +66,9 @@ struct ifp_sum {
 
 #define IFP_CONTENT MAXALIGN(SizeOfPageHeaderData)
 #define IFP_CONTENT_BYTES (BLCKSZ - IFP_CONTENT - MAXALIGN(sizeof(struct ifp_special)))
+
+StaticAssertDecl(IFP_CONTENT_BYTES >= IFOREST_MIN_PAGE_BYTES && IFP_CONTENT_BYTES <= IFOREST_MAX_PAGE_BYTES,
+		 "iforest needs a PostgreSQL with blocks of 2 to 32 KiB (configure --with-blocksize)");
 
 static inline struct ifp_special *ifp_special(Page page)
 {
