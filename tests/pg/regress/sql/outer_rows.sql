@@ -124,6 +124,7 @@ GRANT SELECT (name, service) ON teams TO outer_reader;
 SET ROLE outer_reader;
 SELECT name, count(dur) FROM teams LEFT JOIN points p USING (service) GROUP BY name ORDER BY name;
 SELECT name, count(dur) FROM teams LEFT JOIN points p ON p.service = teams.service AND ts >= since GROUP BY name ORDER BY name;
+SELECT t, count(dur) FROM (SELECT since AS t FROM teams OFFSET 0) h LEFT JOIN points p ON ts >= t AND ts < t + interval '1 hour' GROUP BY t;
 SELECT t, count(dur) FROM seen_hours LEFT JOIN points p ON ts >= t AND ts < t + interval '1 hour' GROUP BY t;
 RESET ROLE;
 REVOKE SELECT ON points FROM outer_reader;
