@@ -13,6 +13,7 @@
 #   make trace2pg  the loader of traces for PostgreSQL (docs/trace2pg.md)
 #   make trace2sqlite  the loader of traces for SQLite (docs/trace2sqlite.md)
 #   make matrix    compiles it for PostgreSQL 17 and 18 and tests it there, each in a Debian of its own (tests/pg/matrix.sh; as root)
+#   make check-assert  builds PostgreSQL 15 with assertions from Debian's source, and tests it there: in /var/tmp/iforest-assert (tests/README.md)
 #   make check-postgres-suite  PostgreSQL's own tests beside the extension: POSTGRES_SOURCE=folder of its sources (tests/README.md)
 #   make check-perfetto  Perfetto's own tests of its importers, over ours: PERFETTO=folder of its sources (tests/README.md)
 #   make matrix-sqlite  runs the SQLite tests with SQLite 3.38 and the newest (tests/sqlite/matrix.sh; from npm)
@@ -80,7 +81,7 @@ LONG := %/sqlite/test_faults %/sqlite/test_damage %/replay_fuzz_page %/damaged_b
 	%/sqlite/test_random_changes %/sqlite/test_window %/pg/test_bi %/pg/test_queries %/pg/test_random %/pg/test_worker \
 	%/pg/test_concurrent %/pg/regress.sh %/dist/pgxs.sh %/examples/timeline.sh
 
-.PHONY: all demo demo-pg dashboards test check check-plain check-programs check-pg check-bi-large check-clients check-fleet check-pauses check-sanitized check-clang check-postgres-suite check-perfetto matrix matrix-sqlite format check-format layers modules bench fuzz fuzz-pg pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
+.PHONY: all demo demo-pg dashboards test check check-plain check-programs check-pg check-assert check-bi-large check-clients check-fleet check-pauses check-sanitized check-clang check-postgres-suite check-perfetto matrix matrix-sqlite format check-format layers modules bench fuzz fuzz-pg pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
 .SECONDARY:
 
 all: $(filter-out $(LEFT_OUT),$(LIBRARIES) $(MODULES))
@@ -300,6 +301,9 @@ check-postgres-suite: pg
 
 check-perfetto: $(if $(PERFETTO),$(BUILD)/trace2sqlite)
 	@$(if $(PERFETTO),tests/trace/perfetto_suite.py $< '$(PERFETTO)',echo "check-perfetto: skipped, PERFETTO names no folder of its sources")
+
+check-assert:
+	@BUILD=$(BUILD) tests/pg/assert.sh
 
 matrix:
 	@tests/pg/matrix.sh

@@ -2,7 +2,7 @@
 # Compiles pg_ext for newer PostgreSQLs than this machine's, without warnings, and runs the PostgreSQL tests there (make check-pg,
 # check-pauses and check-trace2pg): each in a Debian of its own, in a folder, as an unprivileged user.
 #
-#   tests/pg/matrix.sh [VERSION...]            17 and 18, or those named
+#   tests/pg/matrix.sh [VERSION...]            17, 18 and 18-assert, or those named; 18-assert is 18 built with assertions (assert.sh)
 #   tests/pg/matrix.sh prepare [VERSION...]    only makes the folders
 #
 # The tests are told what IFOREST_... is set to numbers (IFOREST_QUERIES=500: fewer random queries). One may take LIMIT seconds
@@ -24,7 +24,7 @@ least_free_kib=$((3 * 1024 * 1024))
 packages="gcc libc6-dev make libcmocka-dev libpq-dev zlib1g-dev libjsmn-dev libnanopb-dev libsqlite3-dev libipc-run-perl"
 
 suite_of() {
-	case $1 in
+	case ${1%-assert} in
 	17) echo trixie ;;
 	18) echo sid ;;
 	*) echo "PostgreSQL $1: which Debian has it is not known here" >&2; return 1 ;;
@@ -48,6 +48,7 @@ in_root() {
 prepare() {
 	suite=$(suite_of "$1") || return
 	[ "$(cat "$2/ready" 2>/dev/null)" != "$packages" ] || return 0
+	set -- "${1%-assert}" "$2"
 	if [ "$(df -Pk "$folder" | awk 'NR == 2 { print $4 }')" -lt $least_free_kib ]; then
 		echo "less than $((least_free_kib / 1024 / 1024)) GiB free in $folder" >&2
 		return 1
@@ -74,12 +75,19 @@ run_tests() {
 	rm -rf "$2/home/tester/source" "$2/home/tester/build" "${2:?}"/tmp/*
 	mkdir "$2/home/tester/source" || return
 	tar -c --exclude=./.git --exclude=./build . | tar -x --no-same-owner -C "$2/home/tester/source" || return
+	pg_config=/usr/lib/postgresql/$1/bin/pg_config
+	case $1 in
+	*-assert)
+		pg_config=$(in_root "$2" sh -c "cd /home/tester/source && VERSION=${1%-assert} IFOREST_ASSERT=/home/assert tests/pg/assert.sh server") ||
+			return
+		;;
+	esac
 	# The inner shells expand it.
 	# shellcheck disable=SC2016
 	in_root "$2" sh -c '
 		chown -R tester: /home/tester && cd /home/tester/source || exit
 		exec setpriv --reuid=tester --regid=tester --clear-groups env HOME=/home/tester USER=tester LOGNAME=tester \
-			LIMIT='"${LIMIT:-3600}"' BUILD=/home/tester/build PG_CONFIG=/usr/lib/postgresql/'"$1"'/bin/pg_config sh -c '\''
+			LIMIT='"${LIMIT:-3600}"' BUILD=/home/tester/build PG_CONFIG='"$pg_config"' sh -c '\''
 				began=$(date +%s)
 				$PG_CONFIG --version
 				make -s -j"$(($(nproc) + 1))" BUILD="$BUILD" PG_CONFIG="$PG_CONFIG" \
@@ -98,10 +106,10 @@ if [ "${1:-}" = prepare ]; then
 	only_prepare=true
 	shift
 fi
-[ $# -gt 0 ] || set -- 17 18
+[ $# -gt 0 ] || set -- 17 18 18-assert
 code=0
 for version in "$@"; do
-	root=$folder/postgresql-$version
+	root=$folder/postgresql-${version%-assert}
 	prepare "$version" "$root" || { code=1; continue; }
 	$only_prepare || run_tests "$version" "$root" || code=1
 done

@@ -83,6 +83,8 @@ for script in tests/pg/matrix.sh tests/sqlite/matrix.sh; do
 	[ $status -ne 0 ] && grep -q "others can write into" "$temporary/said"
 	report "$script refuses such a folder" $?
 done
+refuses "others can write into" env IFOREST_ASSERT="$bad" tests/pg/assert.sh server
+report "tests/pg/assert.sh refuses such a folder" $?
 
 unpinned=$(grep -nE '^[ -]*uses:' .github/workflows/*.yml | grep -vE '@[0-9a-f]{40} # v[0-9]')
 [ -z "$unpinned" ] || echo "$unpinned" | sed 's/^/# /'
