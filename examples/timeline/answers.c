@@ -8,7 +8,7 @@ enum { OK = 200, BAD_REQUEST = 400, NOT_FOUND = 404, SERVER_ERROR = 500 };
 
 bool answers_open(struct answers *answers, const char *path, const char *extension, int n_seconds)
 {
-	return frames_open(&answers->frames, path, extension) && box_open(&answers->box, path, extension, n_seconds);
+	return frames_open(&answers->frames, path, extension, n_seconds) && box_open(&answers->box, path, extension, n_seconds);
 }
 
 struct answer answers_error(unsigned status, const char *message)
@@ -162,23 +162,13 @@ static struct answer get_stop(struct answers *answers, const struct request *req
 
 static const struct {
 	const char *path;
-	bool needs_own_page;
 	struct answer (*get)(struct answers *answers, const struct request *request);
 } addresses[] = {
-	{ "/trace", false, get_trace }, { "/frame", false, get_frame },	    { "/arrows", false, get_arrows },
-	{ "/span", false, get_span },	{ "/instant", false, get_instant }, { "/sql", true, get_sql },
-	{ "/stop", true, get_stop },
+	{ "/trace", get_trace },     { "/frame", get_frame }, { "/arrows", get_arrows }, { "/span", get_span },
+	{ "/instant", get_instant }, { "/sql", get_sql },     { "/stop", get_stop },
 };
 
 enum { N_ADDRESSES = sizeof addresses / sizeof *addresses };
-
-bool answers_needs_own_page(const char *path)
-{
-	for (int i = 0; i < N_ADDRESSES; i++)
-		if (strcmp(path, addresses[i].path) == 0)
-			return addresses[i].needs_own_page;
-	return false;
-}
 
 struct answer answers_get(struct answers *answers, const struct request *request)
 {

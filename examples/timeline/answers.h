@@ -40,7 +40,4 @@ struct answer answers_get(struct answers *answers, const struct request *request
 /* An answer of text: what is wrong. */
 struct answer answers_error(unsigned status, const char *message);
 
-/* Would this question let another page than the own one do harm? */
-bool answers_needs_own_page(const char *path);
-
 #endif

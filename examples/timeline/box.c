@@ -1,7 +1,5 @@
 #include "box.h"
 
-#include "database.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +27,9 @@ static bool is_one_of(const char *name, const char *const *names)
 static bool may_pragma(const char *name, const char *argument)
 {
 	static const char *const described[] = { "table_info", "table_xinfo", "table_list", "index_list", "index_info", NULL };
-	static const char *const settings[] = { "cache_size",	    "count_changes",  "database_list", "data_version",
-						"read_uncommitted", "schema_version", "temp_store",    NULL };
+	static const char *const settings[] = { "cache_size",	"count_changes",    "database_list",
+						"data_version", "read_uncommitted", "schema_version",
+						"temp_store",	"function_list",    NULL };
 
 	return is_one_of(name, described) || (!argument && is_one_of(name, settings));
 }
@@ -74,28 +73,17 @@ static int authorize(void *context, int action, const char *first, const char *s
 	return is_allowed ? SQLITE_OK : SQLITE_DENY;
 }
 
-static int check_time(void *context)
-{
-	const struct box *box = context;
-
-	return now_us() / 1000 >= box->deadline_ms;
-}
-
 bool box_open(struct box *box, const char *path, const char *extension, int n_seconds)
 {
 	pthread_mutex_init(&box->lock, NULL);
 	box->n_seconds = n_seconds;
-	box->db = database_open(path, extension);
+	time_limit_start(&box->limit, n_seconds);
+	box->db = database_open(path, extension, &box->limit);
 	if (!box->db)
 		return false;
-	sqlite3_db_config(box->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_exec(box->db, "PRAGMA query_only = 1", NULL, NULL, NULL);
-	sqlite3_limit(box->db, SQLITE_LIMIT_ATTACHED, 0);
 	sqlite3_limit(box->db, SQLITE_LIMIT_SQL_LENGTH, BOX_SQL_BYTES);
-	sqlite3_limit(box->db, SQLITE_LIMIT_LENGTH, 64 << 20);
-	sqlite3_limit(box->db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100);
 	sqlite3_set_authorizer(box->db, authorize, box);
-	sqlite3_progress_handler(box->db, 1000, check_time, box);
 	return true;
 }
 
@@ -192,7 +180,7 @@ static char *explain(struct box *box, int rc)
 	const char *message = sqlite3_errmsg(box->db);
 	char *error = NULL;
 
-	if (rc == SQLITE_INTERRUPT && now_us() / 1000 >= box->deadline_ms)
+	if (rc == SQLITE_INTERRUPT && time_limit_is_over(&box->limit))
 		return asprintf(&error, "stopped after %d seconds", box->n_seconds) < 0 ? NULL : error;
 	if (rc == SQLITE_INTERRUPT)
 		return strdup("stopped");
@@ -235,7 +223,7 @@ char *box_ask(struct box *box, const char *sql, int64_t t0, int64_t t1, struct b
 
 	pthread_mutex_lock(&box->lock);
 	began = now_us();
-	box->deadline_ms = began / 1000 + (int64_t)box->n_seconds * 1000;
+	time_limit_start(&box->limit, box->n_seconds);
 	error = ask(box, sql, t0, t1, out);
 	bytes_print(out, ", \"ms\": %.2f}", (double)(now_us() - began) / 1e3);
 	pthread_mutex_unlock(&box->lock);

@@ -8,6 +8,7 @@
 #define TIMELINE_BOX_H
 
 #include "bytes.h"
+#include "database.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -19,7 +20,7 @@ struct box {
 	pthread_mutex_t lock;
 	sqlite3 *db;
 	int n_seconds; /* that a question may take */
-	int64_t deadline_ms;
+	struct time_limit limit;
 };
 
 /* Opens a connection of its own, for questions that take at most n_seconds. Returns false after it has said on stderr what is wrong. */

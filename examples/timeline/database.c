@@ -1,26 +1,100 @@
 #include "database.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <time.h>
 
-sqlite3 *database_open(const char *path, const char *extension)
+static int64_t now_ms(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+void time_limit_start(struct time_limit *limit, int n_seconds)
+{
+	limit->n_seconds = n_seconds;
+	limit->deadline_ms = now_ms() + (int64_t)n_seconds * 1000;
+}
+
+bool time_limit_is_over(const struct time_limit *limit)
+{
+	return now_ms() >= limit->deadline_ms;
+}
+
+static int check_time(void *context)
+{
+	return time_limit_is_over(context);
+}
+
+const char *database_error(sqlite3 *db, int rc, const struct time_limit *limit)
+{
+	static _Thread_local char told[500]; /* other threads may ask through the connection meanwhile */
+	const char *message = sqlite3_errcode(db) == rc ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
+
+	if (rc == SQLITE_INTERRUPT && time_limit_is_over(limit))
+		message = "stopped, because it takes too long: TIMELINE_SECONDS says how long a question may take";
+	snprintf(told, sizeof told, "%s", message);
+	return told;
+}
+
+void database_complain(const char *format, ...)
+{
+	va_list arguments;
+	char text[2000];
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	fputs("timeline: ", stderr);
+	for (const char *at = text; *at; at++)
+		fprintf(stderr, *at >= ' ' && *at <= '~' ? "%c" : "\\x%02x", (unsigned char)*at);
+	fputc('\n', stderr);
+}
+
+/* What a stranger's file may make of a connection. */
+static void restrain(sqlite3 *db, struct time_limit *limit)
+{
+	static const struct {
+		int id, most;
+	} limits[] = {
+		{ SQLITE_LIMIT_LENGTH, 64 << 20 },
+		{ SQLITE_LIMIT_SQL_LENGTH, 1 << 20 },
+		{ SQLITE_LIMIT_EXPR_DEPTH, 500 },
+		{ SQLITE_LIMIT_COMPOUND_SELECT, 50 },
+		{ SQLITE_LIMIT_ATTACHED, 0 },
+		{ SQLITE_LIMIT_TRIGGER_DEPTH, 10 },
+		{ SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100 },
+	};
+
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+		sqlite3_limit(db, limits[i].id, limits[i].most);
+	sqlite3_progress_handler(db, 1000, check_time, limit);
+}
+
+sqlite3 *database_open(const char *path, const char *extension, struct time_limit *limit)
 {
 	sqlite3 *db = NULL;
 	char *message = NULL;
 
 	/* one thread at a time asks, and locks would cost a tenth of a frame */
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL)) {
-		fprintf(stderr, "timeline: %s: %s\n", path, sqlite3_errmsg(db));
+		database_complain("%s: %s", path, sqlite3_errmsg(db));
 		sqlite3_close(db);
 		return NULL;
 	}
-	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	restrain(db, limit);
+	sqlite3_exec(db, "PRAGMA cell_size_check = 1", NULL, NULL, NULL);
 	sqlite3_busy_timeout(db, LONGEST_WAIT_MS); /* who writes may lock the file for a moment */
 	if (!extension)
 		return db;
 #ifndef SQLITE_OMIT_LOAD_EXTENSION
 	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL);
 	if (sqlite3_load_extension(db, extension, NULL, &message)) {
-		fprintf(stderr, "timeline: %s (build it with make all, or name it with IFOREST=...)\n", message);
+		database_complain("%s (build it with make all, or name it with IFOREST=...)", message);
 		sqlite3_free(message);
 		sqlite3_close(db);
 		return NULL;
@@ -34,7 +108,7 @@ bool database_prepare(sqlite3 *db, sqlite3_stmt **statement, const char *sql)
 {
 	if (sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL) == SQLITE_OK)
 		return true;
-	fprintf(stderr, "timeline: %s\n", sqlite3_errmsg(db));
+	database_complain("%s", sqlite3_errmsg(db));
 	return false;
 }
 
@@ -54,9 +128,8 @@ static bool has_table(sqlite3 *db, const char *name)
 
 static void note_missing(const char *path, const char *what)
 {
-	fprintf(stderr,
-		"timeline: %s has no %s: load the trace again with trace2sqlite --replace, or see examples/timeline/index.sql\n",
-		path, what);
+	database_complain("%s has no %s: load the trace again with trace2sqlite --replace, or see examples/timeline/index.sql",
+			  path, what);
 }
 
 /* An index, or two; without them what they are of is not shown. */
@@ -75,13 +148,13 @@ bool database_tables(sqlite3 *db, const char *path, struct tables *tables)
 	static const char *const needed[] = { "spans", "spans_if", "spans_overlap" };
 
 	if (sqlite3_exec(db, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL)) {
-		fprintf(stderr, "timeline: %s: %s\n", path, sqlite3_errmsg(db));
+		database_complain("%s: %s", path, sqlite3_errmsg(db));
 		return false;
 	}
 	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
 		if (!has_table(db, needed[i])) {
 			if (i == 0)
-				fprintf(stderr, "timeline: %s has no table spans: make it with trace2sqlite\n", path);
+				database_complain("%s has no table spans: make it with trace2sqlite", path);
 			else
 				note_missing(path, needed[i]);
 			return false;
@@ -101,7 +174,7 @@ bool database_tables(sqlite3 *db, const char *path, struct tables *tables)
 					       "CREATE TEMP TABLE counters_if(track, name, counter_id, key, first_ts, last_ts, "
 					       "min_value, max_value, max_value_id); CREATE TEMP TABLE counters(id, unit)",
 					       NULL, NULL, NULL))) {
-		fprintf(stderr, "timeline: %s\n", sqlite3_errmsg(db));
+		database_complain("%s", sqlite3_errmsg(db));
 		return false;
 	}
 	return true;

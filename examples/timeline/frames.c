@@ -22,7 +22,7 @@ static int count_readers(void)
 
 static bool open_reader(struct reader *reader, const char *path, const char *extension, const struct tables *tables)
 {
-	sqlite3 *db = reader->db ? reader->db : database_open(path, extension);
+	sqlite3 *db = reader->db ? reader->db : database_open(path, extension, &reader->frames->limit);
 
 	reader->db = db;
 	if (!db)
@@ -77,13 +77,15 @@ static bool prepare_first(struct frames *frames)
 				  "ORDER BY 1 LIMIT ?2")));
 }
 
-bool frames_open(struct frames *frames, const char *path, const char *extension)
+bool frames_open(struct frames *frames, const char *path, const char *extension, int n_seconds)
 {
 	struct reader *first = &frames->readers[0];
 
 	pthread_mutex_init(&frames->lock, NULL);
+	frames->n_seconds = n_seconds;
+	time_limit_start(&frames->limit, SECONDS_TO_OPEN);
 	frames->n_readers = count_readers();
-	first->db = database_open(path, extension);
+	first->db = database_open(path, extension, &frames->limit);
 	if (!first->db || !database_tables(first->db, path, &frames->tables) ||
 	    !layout_read(&frames->layout, first->db, &frames->tables))
 		return false;
@@ -95,6 +97,13 @@ bool frames_open(struct frames *frames, const char *path, const char *extension)
 	return prepare_first(frames);
 }
 
+/* Waits until no other question is answered; then this one has its time. */
+static void begin_question(struct frames *frames)
+{
+	pthread_mutex_lock(&frames->lock);
+	time_limit_start(&frames->limit, frames->n_seconds);
+}
+
 /* ---- a frame ---- */
 
 struct part {
@@ -102,7 +111,7 @@ struct part {
 	int from, to; /* rows */
 	struct bytes arrays[N_ARRAYS];
 	int32_t n_names;
-	int rc;
+	int rc; /* also of a name that could not be read */
 };
 
 /* A moment of the trace's own clock; beyond the ends of 64 bits, the end. */
@@ -136,7 +145,7 @@ static int32_t add_name(struct part *part, sqlite3_stmt *statement, int64_t id, 
 	if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0))
 		name = (const char *)sqlite3_column_text(statement, 0);
 	bytes_append(&part->arrays[NAMES], name, strlen(name) + 1);
-	sqlite3_reset(statement);
+	part->rc = sqlite3_reset(statement);
 	return part->n_names++;
 }
 
@@ -169,7 +178,7 @@ static int add_spans(struct reader *reader, const struct lane *lane, int64_t t0,
 	sqlite3_bind_int64(statement, 3, part->n);
 	sqlite3_bind_text(statement, 4, lane->track, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(statement, 5, lane->depth);
-	while (sqlite3_step(statement) == SQLITE_ROW) {
+	while (!part->rc && sqlite3_step(statement) == SQLITE_ROW) {
 		int64_t id = sqlite3_column_int64(statement, 2), duration = sqlite3_column_int64(statement, 1);
 
 		/* there is none where no span has a duration */
@@ -214,7 +223,7 @@ static int add_instants(struct reader *reader, const struct lane *lane, int64_t 
 	sqlite3_bind_int64(statement, 2, t1);
 	sqlite3_bind_int64(statement, 3, reader->part->n);
 	sqlite3_bind_text(statement, 4, lane->track, -1, SQLITE_STATIC);
-	while (sqlite3_step(statement) == SQLITE_ROW) {
+	while (!reader->part->rc && sqlite3_step(statement) == SQLITE_ROW) {
 		struct waiting next = { sqlite3_column_int64(statement, 0), sqlite3_column_int64(statement, 1),
 					sqlite3_column_int(statement, 2) };
 
@@ -279,8 +288,11 @@ static void *make_part(void *context)
 {
 	struct reader *reader = context;
 
-	for (int row = reader->part->from; row < reader->part->to && !reader->part->rc; row++)
-		reader->part->rc = add_row(reader, row);
+	for (int row = reader->part->from; row < reader->part->to && !reader->part->rc; row++) {
+		int rc = add_row(reader, row);
+
+		reader->part->rc = reader->part->rc ? reader->part->rc : rc;
+	}
 	return NULL;
 }
 
@@ -323,7 +335,7 @@ const char *frames_make(struct frames *frames, int64_t t0, int64_t t1, int64_t n
 	int n_readers = frames->n_readers;
 	const char *error = NULL;
 
-	pthread_mutex_lock(&frames->lock);
+	begin_question(frames);
 	for (int r = 0; r < n_readers; r++) {
 		parts[r] = (struct part){ .t0 = t0,
 					  .t1 = t1,
@@ -339,7 +351,7 @@ const char *frames_make(struct frames *frames, int64_t t0, int64_t t1, int64_t n
 		if (is_running[r])
 			pthread_join(threads[r], NULL);
 	for (int r = 0; r < n_readers; r++)
-		error = parts[r].rc ? sqlite3_errmsg(frames->readers[r].db) : error;
+		error = parts[r].rc ? database_error(frames->readers[r].db, parts[r].rc, &frames->limit) : error;
 	join(parts, n_readers, out);
 	pthread_mutex_unlock(&frames->lock);
 	return !error && out->failed ? sqlite3_errstr(SQLITE_NOMEM) : error;
@@ -486,14 +498,14 @@ const char *frames_arrows(struct frames *frames, int64_t t0, int64_t t1, int fro
 	int rc = tracks.at && flows.at ? SQLITE_OK : SQLITE_NOMEM;
 	const char *error;
 
-	pthread_mutex_lock(&frames->lock);
+	begin_question(frames);
 	if (!rc && frames->tables.flows) {
 		find_tracks(layout, from, to, &tracks);
 		rc = find_all_flows(frames, &view, &flows);
 	}
 	if (!rc)
 		rc = add_flows(frames, &flows, &view, MOST_ARROWS, out);
-	error = rc == SQLITE_NOMEM ? sqlite3_errstr(rc) : rc ? sqlite3_errmsg(frames->readers[0].db) : NULL;
+	error = rc == SQLITE_NOMEM ? sqlite3_errstr(rc) : rc ? database_error(frames->readers[0].db, rc, &frames->limit) : NULL;
 	pthread_mutex_unlock(&frames->lock);
 	free(tracks.at);
 	free(flows.at);
@@ -508,7 +520,7 @@ const char *frames_arrows_of_span(struct frames *frames, int64_t id, struct byte
 	const char *error;
 	int rc = SQLITE_OK;
 
-	pthread_mutex_lock(&frames->lock);
+	begin_question(frames);
 	if (frames->tables.flows) {
 		sqlite3_bind_int64(statement, 1, id);
 		sqlite3_bind_int(statement, 2, MOST_OF_SPAN + 1);
@@ -518,7 +530,7 @@ const char *frames_arrows_of_span(struct frames *frames, int64_t id, struct byte
 	}
 	if (!rc)
 		rc = add_flows(frames, &flows, NULL, MOST_OF_SPAN, out);
-	error = rc ? sqlite3_errmsg(frames->readers[0].db) : NULL;
+	error = rc ? database_error(frames->readers[0].db, rc, &frames->limit) : NULL;
 	pthread_mutex_unlock(&frames->lock);
 	return error;
 }
@@ -529,12 +541,14 @@ const char *frames_arrows_of_span(struct frames *frames, int64_t id, struct byte
 static const char *append_value(struct frames *frames, sqlite3_stmt *statement, struct bytes *out)
 {
 	const char *text, *error;
+	int rc;
 
 	if (sqlite3_step(statement) == SQLITE_ROW) {
 		text = (const char *)sqlite3_column_text(statement, 0);
 		bytes_append(out, text ? text : "", text ? strlen(text) : 0);
 	}
-	error = sqlite3_reset(statement) ? sqlite3_errmsg(frames->readers[0].db) : NULL;
+	rc = sqlite3_reset(statement);
+	error = rc ? database_error(frames->readers[0].db, rc, &frames->limit) : NULL;
 	return error;
 }
 
@@ -544,7 +558,7 @@ static const char *append_row(struct frames *frames, sqlite3_stmt *statement, in
 
 	if (!statement)
 		return NULL;
-	pthread_mutex_lock(&frames->lock);
+	begin_question(frames);
 	sqlite3_bind_int64(statement, 1, id);
 	sqlite3_bind_int64(statement, 2, frames->layout.base);
 	error = append_value(frames, statement, out);
@@ -570,7 +584,7 @@ const char *frames_left_out(struct frames *frames, struct bytes *out)
 		bytes_print(out, "[]");
 		return NULL;
 	}
-	pthread_mutex_lock(&frames->lock);
+	begin_question(frames);
 	error = append_value(frames, frames->left_out, out);
 	pthread_mutex_unlock(&frames->lock);
 	return error;

@@ -30,7 +30,8 @@ enum {
 	MOST_PIXELS = 16384,
 	MOST_READERS = 8,
 	MOST_ARROWS = 200,
-	MOST_OF_SPAN = 1000
+	MOST_OF_SPAN = 1000,
+	SECONDS_TO_OPEN = 120
 };
 
 enum frame_array {
@@ -67,13 +68,15 @@ struct frames {
 	int n_readers;
 	struct tables tables;
 	struct layout layout;
+	int n_seconds; /* that a question may take */
+	struct time_limit limit;
 	/* of the first reader */
 	sqlite3_stmt *span, *instant, *leaving, *arriving, *flow, *flows_of_span, *left_out;
 };
 
-/* Opens the database, once for each reader, and reads its rows. Returns false after it has said on stderr what is wrong; *frames
- * is of no use then. */
-bool frames_open(struct frames *frames, const char *path, const char *extension);
+/* Opens the database, once for each reader, and reads its rows. Questions may take n_seconds, the opening SECONDS_TO_OPEN. Returns
+ * false after it has said on stderr what is wrong; *frames is of no use then. */
+bool frames_open(struct frames *frames, const char *path, const char *extension, int n_seconds);
 
 /* Appends the frame of rows [from, to) in [t0, t1), times from the base on, on n pixels (from 1 to MOST_PIXELS) to *out, which
  * the caller frees. Returns NULL, or why there is no frame. */

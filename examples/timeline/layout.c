@@ -35,7 +35,7 @@ static const int64_t longest_trace_ns = INT64_MAX / 4;
 static void *must(void *memory)
 {
 	if (!memory) {
-		fprintf(stderr, "timeline: out of memory\n");
+		database_complain("out of memory");
 		exit(1);
 	}
 	return memory;
@@ -77,7 +77,7 @@ static bool finish(sqlite3 *db, sqlite3_stmt *statement)
 {
 	if (!sqlite3_finalize(statement))
 		return true;
-	fprintf(stderr, "timeline: %s\n", sqlite3_errmsg(db));
+	database_complain("%s", sqlite3_errmsg(db));
 	return false;
 }
 
@@ -155,11 +155,11 @@ static bool find_range(struct layout *layout, int64_t range[2])
 	for (int i = 0; i < layout->n_lanes; i++)
 		widen(range, layout->lanes[i].first, layout->lanes[i].end);
 	if (layout->n_lanes == 0 && layout->n_series == 0) {
-		fprintf(stderr, "timeline: there are no spans, instants or counters to show\n");
+		database_complain("there are no spans, instants or counters to show");
 		return false;
 	}
 	if ((uint64_t)range[1] - (uint64_t)range[0] > (uint64_t)longest_trace_ns) {
-		fprintf(stderr, "timeline: the trace is longer than 73 years; are its times in nanoseconds?\n");
+		database_complain("the trace is longer than 73 years; are its times in nanoseconds?");
 		return false;
 	}
 	layout->base = range[0];

@@ -5,11 +5,12 @@
  *                                   page (default examples/timeline), TIMELINE_SECONDS how long a question
  *                                   of the box may take (default 10); PORT 0, the default, is any
  *
- * The database is as frames.h says. Listens on this machine alone, under its own names, and only reads; prints where, and goes
- * on until it is killed.
+ * The database is as frames.h says, and may be a stranger's. Listens on this machine alone, under its own names, and only reads;
+ * prints an address, and goes on until it is killed.
  *
- * GET / is the page, and what else may be got stands in answers.h. Questions of the box need a header "X-Timeline: 1", which no page
- * of another site can send.
+ * GET / is the page, which anybody may have. What else may be got stands in answers.h, and takes a header "X-Timeline: TOKEN". The
+ * token is random and stands behind the # of the address, which a browser keeps to itself: other users of the machine and pages of
+ * other sites do not know it. A cookie would go to every server on the machine, whatever its port.
  */
 #include "answers.h"
 
@@ -21,9 +22,12 @@
 #include <strings.h>
 #include <unistd.h>
 
+enum { TOKEN_BYTES = 16 };
+
 struct server {
 	struct answers answers;
 	const char *folder; /* of the page */
+	char token[2 * TOKEN_BYTES + 1];
 };
 
 static enum MHD_Result reply(struct MHD_Connection *connection, struct answer answer)
@@ -58,10 +62,28 @@ static const char *argument(void *context, const char *name)
 	return MHD_lookup_connection_value(context, MHD_GET_ARGUMENT_KIND, name);
 }
 
-/* A page of another site may make the browser ask, but not with this header. */
-static bool is_own_page(struct MHD_Connection *connection)
+static bool make_token(char *token)
 {
-	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "X-Timeline");
+	unsigned char bytes[TOKEN_BYTES];
+
+	if (getentropy(bytes, sizeof bytes))
+		return false;
+	for (int i = 0; i < TOKEN_BYTES; i++)
+		sprintf(token + 2 * i, "%02x", bytes[i]);
+	return true;
+}
+
+/* Takes as long for any token that is as long: how much of it is right cannot be told. */
+static bool has_token(const struct server *server, struct MHD_Connection *connection)
+{
+	const char *given = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "X-Timeline");
+	unsigned char differences = 0;
+
+	if (!given || strlen(given) != 2 * TOKEN_BYTES)
+		return false;
+	for (int i = 0; i < 2 * TOKEN_BYTES; i++)
+		differences |= (unsigned char)(given[i] ^ server->token[i]);
+	return differences == 0;
 }
 
 static enum MHD_Result get_file(struct server *server, struct MHD_Connection *connection, const char *name, const char *type)
@@ -128,8 +150,9 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 		return get_file(server, connection, "timeline.html", "text/html; charset=utf-8");
 	if (is_script(url))
 		return get_file(server, connection, url + 1, "text/javascript; charset=utf-8");
-	if (answers_needs_own_page(url) && !is_own_page(connection))
-		return reply_error(connection, MHD_HTTP_FORBIDDEN, "questions have a header X-Timeline");
+	if (!has_token(server, connection))
+		return reply_error(connection, MHD_HTTP_FORBIDDEN,
+				   "Open the whole address that the server printed, with what stands behind its #.");
 	return reply(connection, answers_get(&server->answers, &request));
 }
 
@@ -154,6 +177,10 @@ int main(int n_arguments, char **arguments)
 	if (!answers_open(&server.answers, arguments[1], extension ? extension : "build/iforest.so",
 			  seconds && atoi(seconds) > 0 ? atoi(seconds) : 10))
 		return 1;
+	if (!make_token(server.token)) {
+		perror("timeline: no random numbers");
+		return 1;
+	}
 	address.sin_port = htons((uint16_t)atoi(port));
 	/* a question may take long, and frames go on meanwhile */
 	daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, 0, NULL, NULL, answer,
@@ -164,7 +191,7 @@ int main(int n_arguments, char **arguments)
 		perror("timeline: cannot listen");
 		return 1;
 	}
-	printf("http://127.0.0.1:%u/\n", info->port);
+	printf("http://127.0.0.1:%u/#%s\n", info->port, server.token);
 	fflush(stdout);
 	for (;;)
 		pause();

@@ -1,9 +1,9 @@
 // server.js -- what the page asks is asked of the server that it comes from.
 'use strict';
 
-// Another site's page cannot send this header.
+// The server's token, which stands behind the # of the address. Another site's page does not know it, and cannot send the header.
 function request(address) {
-	return fetch(address, { headers: { 'X-Timeline': '1' } });
+	return fetch(address, { headers: { 'X-Timeline': location.hash.slice(1) } });
 }
 
-getTrace();
+getTrace().catch(error => { document.getElementById('frame').textContent = error.message; });

@@ -91,10 +91,11 @@ frames_are_those_of_the_server() {
 	IFOREST=$build/iforest.so "$temporary/server" "$temporary/large.db" >"$temporary/server.log" &
 	servers=$!
 	address=$(line_of "$temporary/server.log" '^http') || return
+	token=${address#*#} address=${address%%#*}
 	show "$temporary/large.json" && run_in_page "$here/wasm_frames.js" >"$temporary/frames"
 	[ "$(grep -c '^[0-9a-f]* ' "$temporary/frames")" -ge 20 ] || { cat "$temporary/frames"; return 1; }
 	grep '^[0-9a-f]* ' "$temporary/frames" | while read -r sum path; do
-		[ "$(curl -s "$address$path" | sha256sum)" = "$sum  -" ] || { echo "$path differs"; exit 1; }
+		[ "$(curl -s -H "X-Timeline: $token" "$address$path" | sha256sum)" = "$sum  -" ] || { echo "$path differs"; exit 1; }
 	done
 }
 

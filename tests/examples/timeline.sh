@@ -56,22 +56,46 @@ servers="$servers $!"
 address=$(line_of "$temporary/server.log" '^http')
 report "it serves" $?
 
-code() { curl -s -o "$temporary/body" -w '%{http_code}' --path-as-is "$@"; }
+# code ADDRESS OPTION...: with a page's token, which stands behind the # of the server's address
+code() {
+	page=$1
+	shift
+	curl -s -o "$temporary/body" -w '%{http_code}' --path-as-is -H "X-Timeline: ${page#*#}" "$@"
+}
+# get ADDRESS PATH OPTION...
+get() {
+	whole=$1 path=$2
+	shift 2
+	code "$whole" "$@" "${whole%%#*}$path"
+}
 
-for answer in '400 frame?t0=5&t1=5&n=10&from=0&to=1' '400 frame?t0=0&t1=9&n=x&from=0&to=1' '400 frame?t0=0&t1=9&n=4&from=0&to=100000' '400 frame?t0=0&t1=9&n=4&from=4294967295&to=1' '404 span?id=-5' '404 instant?id=1' '404 ../server.c' '404 box.c' '200 trace' '200 arrows?t0=0&t1=9&from=0&to=1' '400 arrows?t0=9&t1=9&from=0&to=1' '403 sql?q=SELECT+1&t0=0&t1=1' '403 stop'; do
-	[ "$(code "$address${answer#* }")" = "${answer%% *}" ]
+for answer in '400 frame?t0=5&t1=5&n=10&from=0&to=1' '400 frame?t0=0&t1=9&n=x&from=0&to=1' '400 frame?t0=0&t1=9&n=4&from=0&to=100000' '400 frame?t0=0&t1=9&n=4&from=4294967295&to=1' '404 span?id=-5' '404 instant?id=1' '404 ../server.c' '404 box.c' '200 trace' '200 arrows?t0=0&t1=9&from=0&to=1' '400 arrows?t0=9&t1=9&from=0&to=1' '200 sql?q=SELECT+1&t0=0&t1=1' '200 stop'; do
+	[ "$(get "$address" "${answer#* }")" = "${answer%% *}" ]
 	report "${answer#* } is ${answer%% *}" $?
 done
 
+# other users of the machine, who do not know the token, get the page and nothing else
+token=${address#*#}
+[ "${#token}" = 32 ] && [ -z "$(printf %s "$token" | tr -d 0-9a-f)" ]
+report "the address has a token" $?
+for answer in '200 ' '200 server.js' '403 trace' '403 frame?t0=0&t1=9&n=4&from=0&to=1' '403 arrows?t0=0&t1=9&from=0&to=1' '403 span?id=1' '403 instant?id=1' '403 sql?q=SELECT+1&t0=0&t1=1' '403 stop' '403 nothing'; do
+	for other in '' 1 "${token%?}" "${token}0" "$(printf %s "$token" | tr 0-9a-f 1-9a-f0)" "$(printf %s "$token" | tr a-f A-F | tr 0 O)0"; do
+		[ "$(code "#$other" "${address%%#*}${answer#* }")" = "${answer%% *}" ] || { echo "# with token $other"; false; }
+	done
+	report "without the token ${answer#* } is ${answer%% *}" $?
+done
+[ "$(curl -s -o "$temporary/body" -w '%{http_code}' "${address%%#*}trace?token=$token")" = 403 ] && grep -q 'what stands behind its #' "$temporary/body"
+report "nor does an address do that has it elsewhere; it says what to do" $?
+
 # a foreign page whose name leads here (DNS rebinding) must not read the trace
 for host in evil.example evil.example:80 127.0.0.1.evil.example localhost.evil.example:80 localhost:80.evil.example 1.127.0.0.1; do
-	[ "$(code -H "Host: $host" "${address}trace")" = 403 ] && grep -q 'Open the address that it printed' "$temporary/body"
+	[ "$(get "$address" trace -H "Host: $host")" = 403 ] && grep -q 'Open the address that it printed' "$temporary/body"
 	report "a request for $host is refused, and says what to do" $?
 done
-[ "$(code --http1.0 -H Host: "${address}trace")" = 403 ]
+[ "$(get "$address" trace --http1.0 -H Host:)" = 403 ]
 report "so is one for no host" $?
 for host in 127.0.0.1 localhost localhost:8080 LocalHost:1 '[::1]' '[::1]:8080'; do
-	[ "$(code -H "Host: $host" "${address}trace")" = 200 ]
+	[ "$(get "$address" trace -H "Host: $host")" = 200 ]
 	report "a request for $host is answered" $?
 done
 
@@ -93,7 +117,7 @@ sql "$small" "INSERT INTO spans VALUES (1, 1000, NULL, 'io', 0, 'open'), (2, 200
 TIMELINE_SECONDS=1 IFOREST=$build/iforest.so "$temporary/server" "$small" >"$temporary/small.log" 2>&1 &
 servers="$servers $!"
 small_address=$(line_of "$temporary/small.log" '^http')
-[ "$(code "${small_address}frame?t0=0&t1=1500&n=4&from=0&to=2")" = 200 ] && [ "$(od -A n -t u4 -N 4 "$temporary/body" | tr -d ' ')" = 8 ]
+[ "$(get "$small_address" 'frame?t0=0&t1=1500&n=4&from=0&to=2')" = 200 ] && [ "$(od -A n -t u4 -N 4 "$temporary/body" | tr -d ' ')" = 8 ]
 report "a span without a duration is not drawn" $?
 {
 	printf 'BEGIN EXCLUSIVE;\n.shell touch "%s"\n' "$temporary/locked"
@@ -101,18 +125,56 @@ report "a span without a duration is not drawn" $?
 	echo 'COMMIT;'
 } | sql "$small" &
 for _ in $(seq 3000); do [ ! -e "$temporary/locked" ] || break; sleep 0.1; done
-[ "$(code "${small_address}frame?t0=0&t1=1500&n=4&from=0&to=2")" = 200 ]
+[ "$(get "$small_address" 'frame?t0=0&t1=1500&n=4&from=0&to=2')" = 200 ]
 report "a frame waits for who writes" $?
 sql "$small" 'DROP TRIGGER spans_if_insert'
-[ "$(code "${small_address}frame?t0=0&t1=1500&n=4&from=0&to=2")" = 500 ] && grep -q 'detached from its table' "$temporary/body"
+[ "$(get "$small_address" 'frame?t0=0&t1=1500&n=4&from=0&to=2')" = 500 ] && grep -q 'detached from its table' "$temporary/body"
 report "an error says why" $?
 sql "$temporary/plain.db" 'CREATE TABLE spans(id INTEGER PRIMARY KEY, ts INTEGER, dur INTEGER, track TEXT, depth INTEGER, name TEXT)'
 IFOREST=$build/iforest.so "$temporary/server" "$temporary/plain.db" >"$temporary/plain.log" 2>&1
 [ $? = 1 ] && grep -q 'has no spans_if: load the trace again' "$temporary/plain.log"
 report "of a table without an index it says what to do" $?
 
+# a stranger's database: what its views, triggers and indexes may not do, and what takes for ever
+hostile() {
+	rm -f "$temporary/hostile.db"
+	{
+		echo ".load '$build/iforest'"
+		echo 'CREATE TABLE spans(id INTEGER PRIMARY KEY, ts INTEGER, dur INTEGER, track TEXT, depth INTEGER, name TEXT);'
+		cat examples/timeline/index.sql
+		echo "INSERT INTO spans VALUES (1, 1000, 500, 'io', 0, 'open');"
+		echo "$1"
+	} | sql "$temporary/hostile.db"
+	TIMELINE_SECONDS=1 IFOREST=$build/iforest.so "$temporary/server" "$temporary/hostile.db" >"$temporary/hostile.log" 2>&1 &
+	hostile_server=$!
+	servers="$servers $hostile_server"
+	hostile_address=$(line_of "$temporary/hostile.log" '^http|^timeline:')
+}
+end_hostile() { { kill $hostile_server && wait $hostile_server; } 2>/dev/null; }
+endless='WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n) FROM c'
+hostile "ALTER TABLE spans RENAME TO s; CREATE VIEW spans AS SELECT id, ts, dur, track, depth, ($endless) AS name FROM s;"
+[ "$(get "$hostile_address" 'span?id=1')" = 500 ] && grep -q 'takes too long: TIMELINE_SECONDS' "$temporary/body"
+report "an endless view behind a span is stopped" $?
+[ "$(get "$hostile_address" 'frame?t0=0&t1=600&n=100&from=0&to=1')" = 500 ] && grep -q 'takes too long' "$temporary/body"
+report "and behind a frame" $?
+[ "$(get "$hostile_address" trace)" = 200 ]
+report "and the server goes on" $?
+end_hostile
+hostile "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'by=(track, depth)', 'by=(track, depth), sync=append, where=(($endless) > 0)') WHERE name = 'spans_if';"
+printf %s "$hostile_address" | grep -q 'timeline: spans_if: detached from its table: .*subqueries prohibited' || { echo "# $hostile_address"; false; }
+report "an endless condition is refused" $?
+end_hostile
+hostile "ALTER TABLE spans RENAME TO s; CREATE VIEW spans AS SELECT id, ts, dur, track, depth, load_extension('x') AS name FROM s;"
+printf %s "$hostile_address" | grep -q 'unsafe use of load_extension'
+report "a view runs no function that reaches out" $?
+end_hostile
+hostile "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE spans(' || char(27) || ']0;title' || char(7) WHERE name = 'spans';"
+printf %s "$hostile_address" | grep -q '^timeline:' && [ -z "$(printf %s "$hostile_address" | tr -d '\040-\176')" ]
+report "what it says of a file has no effect on a terminal" $?
+end_hostile
+
 # the box for SQL: only reads, only this database, and not for ever
-ask_box() { code -G -H 'X-Timeline: 1' "$1sql" -d t0=1000 -d t1=2000 --data-urlencode "q=$2"; }
+ask_box() { code "$1" -G "${1%%#*}sql" -d t0=1000 -d t1=2000 --data-urlencode "q=$2"; }
 mkdir "$temporary/hidden"
 echo '{"traceEvents": []}' >"$temporary/hidden/trace.json"
 sql "$temporary/hidden/other.db" 'CREATE TABLE secret(a)'
@@ -162,12 +224,12 @@ report "it answers about the window in view" $?
 [ "$(ask_box "$small_address" 'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 5000) SELECT n FROM c')" = 200 ] &&
 	[ "$(sql :memory: "SELECT json_array_length(j, '\$.rows') || json_extract(j, '\$.is_cut') FROM (SELECT CAST(readfile('$temporary/body') AS TEXT) AS j)")" = 10001 ]
 report "at most 1000 rows" $?
-curl -s -o "$temporary/long" -G -H 'X-Timeline: 1' "${address}sql" -d t0=0 -d t1=1 --data-urlencode 'q=WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n) FROM c' &
+curl -s -o "$temporary/long" -G -H "X-Timeline: $token" "${address%%#*}sql" -d t0=0 -d t1=1 --data-urlencode 'q=WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n) FROM c' &
 long=$!
-[ "$(code "${address}span?id=1")" = 200 ] && kill -0 $long
+[ "$(get "$address" 'span?id=1')" = 200 ] && kill -0 $long
 report "frames do not wait for it" $?
 while kill -0 $long 2>/dev/null; do
-	code -H 'X-Timeline: 1' "${address}stop" >/dev/null
+	get "$address" stop >/dev/null
 	sleep 0.05
 done
 [ "$(cat "$temporary/long")" = stopped ]
@@ -183,7 +245,7 @@ for case in "true $(flow 1 1 5000)$(flow 2 2 9000)$(flow 3 3 13000)" "false $(fl
 	"$build/trace2sqlite" --replace "$temporary/flows.db" "$temporary/flows.json" >/dev/null
 	IFOREST=$build/iforest.so "$temporary/server" "$temporary/flows.db" >"$temporary/flows.log" 2>&1 &
 	flows_server=$!
-	code "$(line_of "$temporary/flows.log" '^http')arrows?t0=0&t1=32000000&from=0&to=3" >/dev/null
+	get "$(line_of "$temporary/flows.log" '^http')" 'arrows?t0=0&t1=32000000&from=0&to=3' >/dev/null
 	kill $flows_server && wait $flows_server 2>/dev/null
 	[ "$(sql :memory: "SELECT iif(json_extract(CAST(readfile('$temporary/body') AS TEXT), '\$.all'), 'true', 'false')")" = "${case%% *}" ]
 	report "flows are said to be all: ${case%% *}" $?
@@ -227,7 +289,7 @@ for folder in 'a folder' another; do
 	echo "{\"traceEvents\": [{\"ph\": \"X\", \"ts\": 1, \"dur\": 2, \"name\": \"of $folder\"}]}" >"$temporary/$folder/test-$$.json"
 	(cd "$temporary/$folder" && run_script "test-$$.json") >"$temporary/script.log" 2>&1 &
 	script_server=$! servers="$others $!"
-	code "$(line_of "$temporary/script.log" '^http')span?id=1" >/dev/null
+	get "$(line_of "$temporary/script.log" '^http')" 'span?id=1' >/dev/null
 	grep -q "\"of $folder\"" "$temporary/body"
 	report "the script shows the trace of $folder" $?
 	end_script "$temporary/$folder/test-$$.json"
