@@ -120,6 +120,19 @@ static void correct_rows(const RelOptInfo *output_rel, double n_rows)
 	}
 }
 
+/* Returns the reason if another path is cheaper. */
+static const char *reason_if_beaten(const struct ifp_index_query *query)
+{
+	ListCell *cell;
+
+	if (query->splits != NIL)
+		return ifp_costs_more_by_values;
+	foreach (cell, query->series)
+		if (ifp_mentions_by(query, lfirst(cell)))
+			return ifp_costs_more_by_series;
+	return ifp_costs_more;
+}
+
 /* Returns NULL, or why the path is not offered. */
 pg_noinline static const char *add_candidate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 					     const struct ifp_index_query *query, List *computed, List *having,
@@ -156,8 +169,8 @@ pg_noinline static const char *add_candidate(const struct ifp_query_level *level
 	path->custom_private =
 		list_make3(ifp_index_query_write(query), list_concat(list_copy(level->groups), computed), having);
 	path->methods = &path_methods;
-	ifp_offer(level->upper, ifp_table_of(level->root, level->rel), linitial(candidate->indexes), path,
-		  path->path.total_cost, level->cost_without);
+	ifp_offer(level->upper, ifp_table_of(level->root, level->rel), candidate->indexes, path, path->path.total_cost,
+		  level->cost_without, reason_if_beaten(query));
 	add_path(output_rel, &path->path);
 	return NULL;
 }
@@ -229,6 +242,7 @@ pg_attribute_hot static void consider_table(UpperRelationKind stage, RelOptInfo 
 	List *candidates = ifp_candidates(level, &reason);
 	List *having = stage == UPPERREL_GROUP_AGG ? (List *)extra->havingQual : NIL;
 	const struct ifp_candidate *answering = NULL, *best = NULL; /* best: none with more series is cheaper */
+	const char *beaten = ifp_costs_more;
 	const Path *plain;
 	ListCell *cell;
 
@@ -258,15 +272,17 @@ pg_attribute_hot static void consider_table(UpperRelationKind stage, RelOptInfo 
 			ifp_top_groups_find(level, computed, &query);
 		if (!reason)
 			reason = add_candidate(level, candidate, &query, computed, having, target, output_rel);
-		if (reason)
+		if (reason) {
 			decline(level, candidate, reason);
-		else
+		} else {
 			answering = candidate;
+			beaten = reason_if_beaten(&query);
+		}
 		if (!reason && !best && !ifp_are_reasons_wanted() && has_one_way(&query))
 			best = candidate;
 	}
 	if (answering && ifp_are_reasons_wanted() && !is_answer(ifp_cheapest_path(output_rel)))
-		decline(level, answering, ifp_costs_more);
+		decline(level, answering, beaten);
 }
 
 /* Offers the answers of a join: any of its tables with an index may be the fact table, with the others as dimensions. */

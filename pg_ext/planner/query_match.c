@@ -730,6 +730,7 @@ pg_attribute_hot const char *ifp_query_match(const struct ifp_query_level *level
 	struct ifp_index_query otherwise;
 	List *aggregates, *groupings;
 	const char *reason;
+	bool asks_too_much;
 
 	/* cheapest test first */
 	if (lacking)
@@ -739,9 +740,9 @@ pg_attribute_hot const char *ifp_query_match(const struct ifp_query_level *level
 		reason = find_unknown(aggregates);
 	if (reason)
 		return reason;
-	if (!ifp_are_reasons_wanted() &&
-	    ifp_asks_too_much(level, candidate->columns, linitial(candidate->indexes), aggregates) &&
-	    !keeps_histograms(candidate))
+	asks_too_much = ifp_asks_too_much(level, candidate->columns, linitial(candidate->indexes), aggregates) &&
+			!keeps_histograms(candidate);
+	if (asks_too_much && !ifp_are_reasons_wanted())
 		return untold;
 	reason = match(level, candidate, BY_KEPT_HISTOGRAMS, aggregates, query);
 	if (reason && may_be_drawn(level, candidate) && !match(level, candidate, IN_PASSES, aggregates, &otherwise)) {
@@ -753,6 +754,8 @@ pg_attribute_hot const char *ifp_query_match(const struct ifp_query_level *level
 		*query = otherwise;
 		reason = NULL;
 	}
+	if (!reason && asks_too_much)
+		reason = ifp_costs_more_by_values;
 	if (!reason)
 		add_sets(level, groupings, query);
 	*computed = list_concat(*computed, groupings);

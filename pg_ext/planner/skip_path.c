@@ -328,6 +328,17 @@ static Path *path_of(PlannerInfo *root, RelOptInfo *rel, const struct first_rows
 
 /* ---- offering a path ---- */
 
+/* Reports the offer; of partitions all rows are taken, or none. */
+static void report_offer(PlannerInfo *root, const RelOptInfo *input, Path *rows, Cost cost, Cost cost_without)
+{
+	List *scans = IsA(rows, AppendPath) ? ((AppendPath *)rows)->subpaths : list_make1(rows), *indexes = NIL;
+	ListCell *cell;
+
+	foreach (cell, ifp_collection ? scans : NIL)
+		indexes = lappend(indexes, index_path_of(lfirst(cell))->indexinfo);
+	ifp_offer(root, ifp_table_of(root, input), indexes, linitial(scans), cost, cost_without, ifp_costs_more);
+}
+
 /* Adds a path over that of the first rows; reports why there is none, or why it is not taken. */
 static void offer(PlannerInfo *root, const RelOptInfo *input, RelOptInfo *output, Path *rows, Path *path)
 {
@@ -335,12 +346,7 @@ static void offer(PlannerInfo *root, const RelOptInfo *input, RelOptInfo *output
 	bool is_cheapest = path && (!cheapest || path->total_cost < cheapest->total_cost);
 
 	if (path) {
-		/* of partitions all are taken, or none */
-		const CustomPath *scan =
-			(CustomPath *)(IsA(rows, AppendPath) ? linitial(((AppendPath *)rows)->subpaths) : rows);
-
-		ifp_offer(root, ifp_table_of(root, input), index_path_of(scan)->indexinfo, scan, path->total_cost,
-			  cheapest ? cheapest->total_cost : -1);
+		report_offer(root, input, rows, path->total_cost, cheapest ? cheapest->total_cost : -1);
 		add_path(output, path);
 	}
 	if (is_cheapest || !ifp_has_index(root, input))

@@ -333,8 +333,9 @@ static void offer(PlannerInfo *root, RelOptInfo *rel, const CustomPath *path, co
 	const Path *plain = ifp_cheapest_path(rel);
 	bool is_by_value = path->path.pathkeys != NIL;
 
-	ifp_offer(root, ifp_table_of(root, rel), index, path, cost_of_first(root, &path->path, true),
-		  plain ? cost_of_first(root, plain, !is_by_value) : -1);
+	ifp_offer(root, ifp_table_of(root, rel), list_make1(unconstify(IndexOptInfo *, index)), path,
+		  cost_of_first(root, &path->path, true), plain ? cost_of_first(root, plain, !is_by_value) : -1,
+		  ifp_costs_more);
 }
 
 /* Returns a path over an index path created for it, without costs. order: NULL for that of the time. */

@@ -4,12 +4,17 @@
 #include "catalog/partition.h"
 #include "nodes/extensible.h"
 #include "optimizer/paths.h"
+#include "optimizer/planner.h"
 #include "parser/parsetree.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 
 const char ifp_costs_more[] = "another plan is estimated to cost less";
+const char ifp_costs_more_by_values[] =
+	"another plan is estimated to cost less: the index would evaluate an expression for each value of a column";
+const char ifp_costs_more_by_series[] =
+	"another plan is estimated to cost less: the index would evaluate a condition for each series";
 
 /* The reason for a table that got no other verdict. */
 static const char asks_nothing[] = "nothing that the index keeps is asked for: no aggregate, no largest values, no first rows";
@@ -37,6 +42,7 @@ struct ifp_collection {
 	List *levels;	/* struct named_level */
 	List *tables;	/* struct collected, for tables that get no verdict */
 	int n_subselects;
+	bool is_begun; /* the query is being planned: what is planned meanwhile is of functions that planning evaluates */
 };
 
 struct ifp_collection *ifp_collection;
@@ -102,6 +108,11 @@ static struct ifp_verdict *add(struct collected *collected)
 	return collected->verdict;
 }
 
+static bool is_of_costs(const char *reason)
+{
+	return reason == ifp_costs_more || reason == ifp_costs_more_by_values || reason == ifp_costs_more_by_series;
+}
+
 /* True if a path was offered: it has its costs, and reports itself that it lost. */
 static bool is_offered(const PlannerInfo *level, Oid table)
 {
@@ -130,7 +141,7 @@ void ifp_decline(PlannerInfo *level, Oid table, const IndexOptInfo *index, const
 	Oid oid;
 
 	if (ifp_collection) {
-		if (reason != ifp_costs_more || !is_offered(level, table))
+		if (!is_of_costs(reason) || !is_offered(level, table))
 			add(collect(level, table, index))->reason = reason;
 		return;
 	}
@@ -143,18 +154,22 @@ void ifp_decline(PlannerInfo *level, Oid table, const IndexOptInfo *index, const
 		report(NOTICE, oid, reason);
 }
 
-void ifp_offer(PlannerInfo *level, Oid table, const IndexOptInfo *index, const CustomPath *path, Cost cost, Cost cost_without)
+void ifp_offer(PlannerInfo *level, Oid table, const List *indexes, const CustomPath *path, Cost cost, Cost cost_without,
+	       const char *beaten)
 {
 	struct collected *collected;
 	struct ifp_verdict *verdict;
+	ListCell *cell;
 
 	if (!ifp_collection)
 		return;
-	collected = collect(level, table, index);
+	collected = collect(level, table, linitial(indexes));
 	collected->path = path;
 	verdict = add(collected);
+	foreach (cell, indexes)
+		verdict->indexes = list_append_unique_oid(verdict->indexes, index_of(lfirst(cell), table));
 	verdict->node = path->methods->CustomName;
-	verdict->reason = ifp_costs_more;
+	verdict->reason = beaten;
 	verdict->has_cost = true;
 	verdict->cost = cost;
 	verdict->has_cost_without = cost_without >= 0;
@@ -369,6 +384,7 @@ static bool note_scan(const PlannedStmt *plan, const List *indexes, struct ifp_v
 	if (!find_scan(plan->planTree, &scan) && !find_scan_in(plan->subplans, &scan))
 		return false;
 	verdict->index = scan.index;
+	verdict->indexes = list_make1_oid(scan.index);
 	verdict->node = scan.node;
 	verdict->is_taken = true;
 	verdict->has_cost = verdict->has_cost_without = false;
@@ -385,7 +401,7 @@ static void add_scans(const PlannedStmt *plan)
 	foreach (cell, ifp_collection->verdicts) {
 		struct ifp_verdict *verdict = ((struct collected *)lfirst(cell))->verdict;
 
-		if (verdict->reason == ifp_costs_more && OidIsValid(verdict->index))
+		if (is_of_costs(verdict->reason) && OidIsValid(verdict->index))
 			(void)note_scan(plan, list_make1_oid(verdict->index), verdict);
 	}
 	foreach (cell, ifp_collection->tables) {
@@ -402,7 +418,7 @@ static void add_scans(const PlannedStmt *plan)
 
 PlannedStmt *ifp_plan_with_verdicts(Query *query, const char *text, List **verdicts)
 {
-	struct ifp_collection own = { NIL, NIL, NIL, 0 }, *before = ifp_collection;
+	struct ifp_collection own = { .verdicts = NIL }, *before = ifp_collection;
 	PlannedStmt *plan = NULL;
 	ListCell *cell;
 
@@ -427,8 +443,47 @@ PlannedStmt *ifp_plan_with_verdicts(Query *query, const char *text, List **verdi
 	return plan;
 }
 
+static planner_hook_type previous_planner;
+
+static PlannedStmt *plan(Query *query, const char *text, int options, ParamListInfo parameters)
+{
+	return previous_planner ? previous_planner(query, text, options, parameters)
+				: standard_planner(query, text, options, parameters);
+}
+
+/* Plans the query of a function, which is not what is reported on, and whose memory does not last. */
+pg_noinline static PlannedStmt *plan_apart(Query *query, const char *text, int options, ParamListInfo parameters)
+{
+	struct ifp_collection *collection = ifp_collection;
+	PlannedStmt *result = NULL;
+
+	ifp_collection = NULL;
+	PG_TRY();
+	{
+		result = plan(query, text, options, parameters);
+	}
+	PG_FINALLY();
+	{
+		ifp_collection = collection;
+	}
+	PG_END_TRY();
+	return result;
+}
+
+static PlannedStmt *plan_or_report(Query *query, const char *text, int options, ParamListInfo parameters)
+{
+	if (ifp_collection && ifp_collection->is_begun)
+		return plan_apart(query, text, options, parameters);
+	if (ifp_collection)
+		ifp_collection->is_begun = true;
+	return plan(query, text, options, parameters);
+}
+
 void ifp_verdicts_register(void)
 {
+	previous_planner = planner_hook;
+	planner_hook = plan_or_report;
+
 	DefineCustomBoolVariable("iforest.enable",
 				 "Lets iforest indexes answer aggregate queries, and find the largest values first.", NULL,
 				 &ifp_enable, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);

@@ -20,6 +20,7 @@
 struct ifp_verdict {
 	char *level;	    /* "query"; "CTE c", "subquery s", "arm 1", "subselect 1", from the outermost, with commas */
 	Oid table, index;   /* InvalidOid: no particular one; for a partitioned table, the partitioned index */
+	List *indexes;	    /* of an offered path: all of its indexes, the first of which is `index` (OIDs) */
 	const char *node;   /* NULL: declined before there was a path */
 	const char *reason; /* why it is not used; NULL if it is */
 	bool is_taken;
@@ -30,8 +31,9 @@ struct ifp_verdict {
 /* Parameter iforest.enable. */
 extern bool ifp_enable;
 
-/* The reason given for a path that another one beats. */
-extern const char ifp_costs_more[];
+/* The reasons given for a path that another one beats. The latter two say what makes it dear: an expression is evaluated for each
+ * value of a value column, or a condition for each series. */
+extern const char ifp_costs_more[], ifp_costs_more_by_values[], ifp_costs_more_by_series[];
 
 /* Parameters iforest.explain_decline and iforest.log_decline. */
 extern bool ifp_explain_decline, ifp_log_decline;
@@ -61,8 +63,10 @@ Oid ifp_table_of(const PlannerInfo *root, const RelOptInfo *rel);
 /* level: the query level that is not answered; table: InvalidOid for several; index: NULL for no particular one. */
 void ifp_decline(PlannerInfo *level, Oid table, const IndexOptInfo *index, const char *reason);
 
-/* cost_without: cost of the cheapest other path; negative: there is none. Does nothing if no list is collected. */
-void ifp_offer(PlannerInfo *level, Oid table, const IndexOptInfo *index, const CustomPath *path, Cost cost, Cost cost_without);
+/* indexes: of the path, one for each partition or arm of a UNION ALL (IndexOptInfo); cost_without: cost of the cheapest other path; negative: there is none. beaten: the reason if another path is taken, one of the
+ * three above. Does nothing if no list is collected. */
+void ifp_offer(PlannerInfo *level, Oid table, const List *indexes, const CustomPath *path, Cost cost, Cost cost_without,
+	       const char *beaten);
 
 /* Must be called when the path becomes a plan. */
 void ifp_take(const CustomPath *path);

@@ -26,16 +26,16 @@ void ifp_would_be_indexes_set(List *indexes)
 	would_be = indexes;
 }
 
-/* True for the table itself, and for a partition of it whose columns have the same numbers. */
-static bool has_columns_of(Oid table, Oid copied)
+bool ifp_would_be_index_is_of(const struct ifp_would_be_index *index, Oid table)
 {
-	if (table == copied)
-		return get_rel_relkind(table) == RELKIND_RELATION;
-	if (get_rel_relkind(table) != RELKIND_RELATION || !get_rel_relispartition(table) ||
-	    !list_member_oid(get_partition_ancestors(table), copied))
+	if (get_rel_relkind(table) != RELKIND_RELATION)
+		return false;
+	if (table == index->copied)
+		return true;
+	if (!get_rel_relispartition(table) || !list_member_oid(get_partition_ancestors(table), index->table))
 		return false;
 	for (AttrNumber number = 1;; number++) {
-		const char *name = get_attname(copied, number, true), *own = get_attname(table, number, true);
+		const char *name = get_attname(index->copied, number, true), *own = get_attname(table, number, true);
 
 		if (!name || !own)
 			return name == own;
@@ -75,7 +75,7 @@ void ifp_would_be_indexes_add(PlannerInfo *root, Oid table, bool is_parent, RelO
 		return;
 	would_be = NIL; /* copies have no others */
 	foreach (cell, indexes)
-		if (has_columns_of(table, ((const struct ifp_would_be_index *)lfirst(cell))->table))
+		if (ifp_would_be_index_is_of(lfirst(cell), table))
 			add_index(root, rel, lfirst(cell));
 	would_be = indexes;
 }

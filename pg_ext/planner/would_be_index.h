@@ -12,12 +12,16 @@
 
 struct ifp_would_be_index {
 	Oid table;	       /* the table that would have the index, itself or on its partitions */
-	Oid copy;	       /* the empty table that has it */
+	Oid copied;	       /* that, or a partition with columns of other numbers */
+	Oid copy, index;       /* the empty copy of the latter, and the index that it has */
 	int n_values, n_reals; /* n_reals: value columns of a real type */
 };
 
 /* Returns the approximate size of such an index for n_rows rows. Differences of times and values may pack into fewer bytes. */
 double ifp_would_be_bytes(double n_rows, int n_values, int n_reals);
+
+/* True if the table would have the index: it is the copied one, or a partition whose columns have the same numbers. */
+bool ifp_would_be_index_is_of(const struct ifp_would_be_index *index, Oid table);
 
 /* Makes the planner see these indexes (list of struct ifp_would_be_index); NIL: none. The list belongs to the caller, who must
  * reset it to NIL, also after an error. */

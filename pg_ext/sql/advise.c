@@ -1,22 +1,22 @@
 /* sql/advise.c -- SQL function iforest_advise(): which indexes would answer queries, tried by the planner.
  *
- *   wishes of all queries (planner/wish.h)  ->  proposals, as few as sensible  ->  an index for each, of an empty temporary
- *                                           copy
- *   of its table (planner/would_be_index.h)  ->  the queries planned with these  ->  what the plans have is proposed
+ *   wishes of all queries (planner/wish.h)  ->  proposals for each (sql/proposal.h), of which the cheapest is its own  ->  as few
+ *   as sensible for all  ->  what the plans have is proposed
  *
+ * A proposal is tried as an index of an empty temporary copy of its table, with which the queries are planned
+ * (planner/would_be_index.h).
  * The copies are made in a subtransaction, which is rolled back.
  */
 #include "pg_ext/base/engine.h"
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_statistic.h"
+#include "catalog/partition.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
-#include "commands/defrem.h"
 #include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -27,44 +27,29 @@
 #include "utils/memutils.h"
 #include "utils/relcache.h"
 #include "utils/ruleutils.h"
-#include "utils/syscache.h"
 
-#include "core/model/series_key.h"
 #include "pg_ext/planner/verdict.h"
 #include "pg_ext/planner/wish.h"
 #include "pg_ext/planner/would_be_index.h"
+#include "pg_ext/sql/proposal.h"
 #include "pg_ext/sql/query_plan.h"
-#include "pg_ext/types/definition.h"
 
-/* Queries share an index if it has at most this many series, or at most as many as one of them needs. */
-static const double most_merged_series = 1000;
-
-enum { MOST_BY = 16 };
-
-/* A column of a proposal. */
-struct part {
-	AttrNumber number;
-	bool has_variance, has_sketch;
-	List *bounds; /* Const of int8 */
-};
-
-struct proposal {
-	Oid table;
-	double n_rows;
-	AttrNumber time;
-	List *by, *values; /* struct part, by number */
-	List *products;
-	char *definition; /* the text after USING iforest */
-	const char *error;
-	Oid index; /* on a copy, while they are tried */
-};
+/* The least gain for which an index is proposed: estimates of its cost are not exact. */
+static const double least_gain = 1.1;
 
 struct asked {
 	struct ifp_wish *wish;
-	const char *reason;	   /* why there is no proposal */
-	struct proposal *proposal; /* shared with others */
-	struct proposal *own;	   /* the proposal for this wish only; shared by equal wishes */
-	bool own_is_needed;	   /* the shared one does not satisfy the wish */
+	bool is_refused;	       /* nothing is proposed, for the reason */
+	const char *reason;	       /* why there is no proposal: for the first that was tried */
+	struct ifp_proposal *proposal; /* shared with others */
+	struct ifp_proposal *own;      /* the cheapest for this wish only; shared by equal wishes */
+	struct ifp_proposal *trying;   /* another one, which may become that */
+	bool is_better;		       /* it does */
+	Cost own_cost, trying_cost;    /* of the query with them */
+	List *times;		       /* columns that may be the time */
+	int own_time;		       /* the number of that of `own` in the list */
+	List *tried;		       /* definitions */
+	bool own_is_needed;	       /* the shared one does not satisfy the wish */
 };
 
 struct query {
@@ -75,284 +60,13 @@ struct query {
 	const char *error;
 };
 
-/* ---- columns ---- */
-
-static Oid type_of(Oid table, AttrNumber number, int32 *modifier)
-{
-	Oid type, collation;
-
-	get_atttypetypmodcoll(table, number, &type, modifier, &collation);
-	return type;
-}
-
-static bool is_date_or_timestamp(Oid type)
-{
-	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
-}
-
-static bool is_number_of_time(Oid type)
-{
-	return type == INT2OID || type == INT4OID || type == INT8OID || type == FLOAT8OID;
-}
-
-static const char *name_of(Oid table, AttrNumber number)
-{
-	return quote_identifier(get_attname(table, number, false));
-}
-
-/* Returns the number of distinct values, from statistics. */
-static double n_distinct(Oid table, AttrNumber number, double n_rows)
-{
-	double n = 200; /* the planner's default without statistics */
-
-	for (int inherits = 1; inherits >= 0; inherits--) {
-		HeapTuple tuple =
-			SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table), Int16GetDatum(number), BoolGetDatum(inherits));
-
-		if (!HeapTupleIsValid(tuple))
-			continue;
-		n = ((Form_pg_statistic)GETSTRUCT(tuple))->stadistinct;
-		ReleaseSysCache(tuple);
-		return Max(n < 0 ? -n * n_rows : n, 1);
-	}
-	return n;
-}
-
-static double n_series(const struct proposal *proposal)
-{
-	double n = 1;
-	ListCell *cell;
-
-	foreach (cell, proposal->by)
-		n *= n_distinct(proposal->table, ((struct part *)lfirst(cell))->number, proposal->n_rows);
-	return Min(n, Max(proposal->n_rows, 1));
-}
-
-static int n_reals(const struct proposal *proposal)
-{
-	int n = 0;
-	ListCell *cell;
-
-	foreach (cell, proposal->values) {
-		int32 modifier;
-		Oid type = getBaseType(type_of(proposal->table, ((struct part *)lfirst(cell))->number, &modifier));
-
-		n += type == FLOAT4OID || type == FLOAT8OID;
-	}
-	return n;
-}
-
-static double bytes_of(const struct proposal *proposal)
-{
-	return ifp_would_be_bytes(proposal->n_rows, list_length(proposal->values), n_reals(proposal));
-}
-
-/* ---- the time column ---- */
-
-/* Returns the first column of a type of times, without NULLs if there is one; 0 if there is none. */
-static AttrNumber first_time(Oid table)
-{
-	Relation relation = table_open(table, AccessShareLock);
-	TupleDesc descriptor = RelationGetDescr(relation);
-	AttrNumber found = 0;
-
-	for (int i = 0; i < descriptor->natts; i++) {
-		Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
-
-		if (attribute->attisdropped || !is_date_or_timestamp(getBaseType(attribute->atttypid)))
-			continue;
-		if (found == 0 || (attribute->attnotnull && !TupleDescAttr(descriptor, found - 1)->attnotnull))
-			found = attribute->attnum;
-	}
-	table_close(relation, NoLock);
-	return found;
-}
-
-/* Returns a score of how likely the column is the time of a wish. */
-static unsigned score(Oid table, const struct ifp_wished_column *column)
-{
-	int32 modifier;
-	Oid type = getBaseType(type_of(table, column->number, &modifier));
-	unsigned of_order = column->uses & IFP_USE_ORDER_OF_GROUP ? 5 : 0;
-
-	if (is_date_or_timestamp(type))
-		return 4 * column->n_ranges + of_order + (column->uses & IFP_USE_GROUP_WITHIN ? 3 : 0) +
-		       (column->uses & IFP_USE_GROUP ? 1 : 0);
-	if (!is_number_of_time(type) || column->bounds != NIL ||
-	    column->uses & (IFP_USE_AGGREGATE | IFP_USE_ORDER | IFP_USE_CONDITION))
-		return 0;
-	/* the longest spans of each group are asked for, not the latest */
-	if (of_order && first_time(table))
-		return 0;
-	return column->n_ranges + of_order + (column->uses & IFP_USE_GROUP_WITHIN ? 2 : 0);
-}
-
-/* Returns the column with the best score as time over all wishes; 0 if there is none. */
-static AttrNumber time_of(const List *queries, Oid table)
-{
-	unsigned scores[MaxHeapAttributeNumber + 1] = { 0 };
-	AttrNumber best = 0;
-	ListCell *query, *asked, *cell;
-
-	foreach (query, queries)
-		foreach (asked, ((struct query *)lfirst(query))->asked) {
-			const struct ifp_wish *wish = ((struct asked *)lfirst(asked))->wish;
-
-			foreach (cell, wish->table == table ? wish->columns : NIL) {
-				const struct ifp_wished_column *column = lfirst(cell);
-
-				scores[column->number] += score(table, column);
-			}
-		}
-	for (AttrNumber number = 1; number <= MaxHeapAttributeNumber; number++)
-		if (scores[number] > scores[best])
-			best = number;
-	return best ? best : first_time(table);
-}
-
-/* ---- proposals ---- */
-
-static struct part *part_of(List **parts, AttrNumber number)
-{
-	struct part *part;
-	ListCell *cell;
-	int at = 0;
-
-	foreach (cell, *parts) {
-		part = lfirst(cell);
-		if (part->number == number)
-			return part;
-		at += part->number < number;
-	}
-	part = palloc0(sizeof *part);
-	part->number = number;
-	*parts = list_insert_nth(*parts, at, part);
-	return part;
-}
-
-static bool is_value(const struct ifp_wished_column *column)
-{
-	if (column->uses & (IFP_USE_AGGREGATE | IFP_USE_ORDER | IFP_USE_ORDER_OF_GROUP | IFP_USE_GROUP_WITHIN))
-		return !(column->uses & IFP_USE_GROUP);
-	return (column->uses & IFP_USE_RANGE) && !(column->uses & (IFP_USE_CONDITION | IFP_USE_GROUP));
-}
-
-/* Adds a column that is not the time. Returns NULL, or why no index can have it. */
-static const char *add_column(struct proposal *proposal, const struct ifp_wished_column *column)
-{
-	int32 modifier;
-	Oid type = type_of(proposal->table, column->number, &modifier);
-	struct part *part;
-
-	if (ifp_is_value_type(type, modifier) && !ifp_is_key_type(getBaseType(type)) &&
-	    (is_value(column) || !ifp_is_by_type(type, modifier))) {
-		part = part_of(&proposal->values, column->number);
-		part->has_variance |= (column->uses & IFP_USE_VARIANCE) != 0;
-		part->has_sketch |= (column->uses & IFP_USE_SKETCH) != 0;
-		part->bounds = list_union(part->bounds, column->bounds);
-		return NULL;
-	}
-	if (!ifp_is_by_type(type, modifier) ||
-	    !OidIsValid(GetDefaultOpClass(getBaseType(type), get_index_am_oid("iforest", false))))
-		return psprintf("column \"%s\" of type %s can be no column of an index",
-				get_attname(proposal->table, column->number, false), format_type_be(type));
-	(void)part_of(&proposal->by, column->number);
-	return NULL;
-}
-
-static char *by_names(const struct proposal *proposal)
-{
-	StringInfoData names;
-	ListCell *cell;
-
-	initStringInfo(&names);
-	foreach (cell, proposal->by)
-		appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "",
-				 name_of(proposal->table, ((struct part *)lfirst(cell))->number));
-	return names.data;
-}
-
-/* Makes the proposal for a single wish. Returns NULL, or why there is none. */
-static const char *propose(struct asked *asked, AttrNumber time)
-{
-	const struct ifp_wish *wish = asked->wish;
-	struct proposal *proposal = palloc0(sizeof *proposal);
-	ListCell *cell;
-
-	if (!OidIsValid(wish->table))
-		return wish->reason;
-	if (time == 0)
-		return "no column looks like a time: none of a type of times is in the table, and of no number a range is asked";
-	*proposal = (struct proposal){ .table = wish->table, .n_rows = wish->n_rows, .time = time, .products = wish->products };
-	foreach (cell, wish->columns) {
-		const struct ifp_wished_column *column = lfirst(cell);
-		const char *reason = column->number == time ? NULL : add_column(proposal, column);
-
-		if (reason)
-			return reason;
-	}
-	if (list_length(proposal->by) > MOST_BY || list_length(proposal->values) > IFOREST_MAX_VALUES)
-		return "more columns are asked for than an index can have";
-	if (proposal->by != NIL && iforest_are_series_too_many((uint64)n_series(proposal), (uint64)proposal->n_rows))
-		return psprintf("there would be nearly as many series as rows, by %s", by_names(proposal));
-	asked->own = proposal;
-	return NULL;
-}
-
-static void add_parts(List **parts, const List *added)
-{
-	ListCell *cell;
-
-	foreach (cell, added) {
-		const struct part *from = lfirst(cell);
-		struct part *part = part_of(parts, from->number);
-
-		part->has_variance |= from->has_variance;
-		part->has_sketch |= from->has_sketch;
-		part->bounds = list_union(part->bounds, from->bounds);
-	}
-}
-
-static bool has_part(const List *parts, AttrNumber number)
-{
-	ListCell *cell;
-
-	foreach (cell, parts)
-		if (((struct part *)lfirst(cell))->number == number)
-			return true;
-	return false;
-}
-
-/* Returns a proposal that satisfies both; NULL if two are better. */
-static struct proposal *merge(const struct proposal *a, const struct proposal *b)
-{
-	struct proposal *both = palloc0(sizeof *both);
-	ListCell *cell;
-
-	if (a->table != b->table)
-		return NULL;
-	*both = (struct proposal){ .table = a->table, .n_rows = a->n_rows, .time = a->time };
-	add_parts(&both->by, a->by);
-	add_parts(&both->by, b->by);
-	add_parts(&both->values, a->values);
-	add_parts(&both->values, b->values);
-	both->products = list_union(a->products, b->products);
-	foreach (cell, both->by)
-		if (has_part(both->values, ((struct part *)lfirst(cell))->number))
-			return NULL;
-	if (list_length(both->by) > MOST_BY || list_length(both->values) > IFOREST_MAX_VALUES ||
-	    n_series(both) > Max(most_merged_series, Max(n_series(a), n_series(b))))
-		return NULL;
-	return both;
-}
-
 /* Merges the wish into a proposal that can satisfy it too, or adds its own. */
 static void join(List **proposals, struct asked *asked)
 {
 	ListCell *cell;
 
 	foreach (cell, *proposals) {
-		struct proposal *both = merge(lfirst(cell), asked->own);
+		struct ifp_proposal *both = ifp_proposal_merge(lfirst(cell), asked->own);
 
 		if (!both)
 			continue;
@@ -363,89 +77,6 @@ static void join(List **proposals, struct asked *asked)
 	asked->proposal = palloc(sizeof *asked->proposal);
 	*asked->proposal = *asked->own;
 	*proposals = lappend(*proposals, asked->proposal);
-}
-
-/* ---- as SQL ---- */
-
-static void write_option(StringInfo options, const char *name, const char *value)
-{
-	if (value[0])
-		appendStringInfo(options, "%s%s = %s", options->len > 0 ? ", " : "", name, quote_literal_cstr(value));
-}
-
-static int compare_bounds(const ListCell *a, const ListCell *b)
-{
-	int64 x = DatumGetInt64(lfirst_node(Const, a)->constvalue), y = DatumGetInt64(lfirst_node(Const, b)->constvalue);
-
-	return (x > y) - (x < y);
-}
-
-static void write_bounds(StringInfo histogram, const char *name, List *bounds)
-{
-	ListCell *cell;
-	const char *separator = "(";
-
-	list_sort(bounds, compare_bounds);
-	appendStringInfo(histogram, "%s%s", histogram->len > 0 ? ", " : "", name);
-	foreach (cell, bounds) {
-		appendStringInfo(histogram, "%s" INT64_FORMAT, separator, DatumGetInt64(lfirst_node(Const, cell)->constvalue));
-		separator = ", ";
-	}
-	appendStringInfoChar(histogram, ')');
-}
-
-static char *write_options(const struct proposal *proposal)
-{
-	StringInfoData variance, sketch, histogram, products, options;
-	ListCell *cell;
-
-	initStringInfo(&variance);
-	initStringInfo(&sketch);
-	initStringInfo(&histogram);
-	initStringInfo(&products);
-	initStringInfo(&options);
-	foreach (cell, proposal->values) {
-		const struct part *part = lfirst(cell);
-		const char *name = name_of(proposal->table, part->number);
-
-		if (part->has_variance)
-			appendStringInfo(&variance, "%s%s", variance.len > 0 ? ", " : "", name);
-		if (part->has_sketch)
-			appendStringInfo(&sketch, "%s%s", sketch.len > 0 ? ", " : "", name);
-		if (part->bounds != NIL)
-			write_bounds(&histogram, name, part->bounds);
-	}
-	foreach (cell, proposal->products)
-		appendStringInfo(&products, "%s%s*%s", products.len > 0 ? ", " : "",
-				 name_of(proposal->table, (AttrNumber)linitial_int(lfirst(cell))),
-				 name_of(proposal->table, (AttrNumber)lsecond_int(lfirst(cell))));
-	write_option(&options, "variance", variance.data);
-	write_option(&options, "histogram", histogram.data);
-	write_option(&options, "products", products.data);
-	write_option(&options, "sketch", sketch.data);
-	return options.data;
-}
-
-static char *write_definition(const struct proposal *proposal)
-{
-	StringInfoData text;
-	const char *options = write_options(proposal), *separator = " INCLUDE (";
-	ListCell *cell;
-
-	initStringInfo(&text);
-	appendStringInfoChar(&text, '(');
-	foreach (cell, proposal->by)
-		appendStringInfo(&text, "%s, ", name_of(proposal->table, ((struct part *)lfirst(cell))->number));
-	appendStringInfo(&text, "%s)", name_of(proposal->table, proposal->time));
-	foreach (cell, proposal->values) {
-		appendStringInfo(&text, "%s%s", separator, name_of(proposal->table, ((struct part *)lfirst(cell))->number));
-		separator = ", ";
-	}
-	if (proposal->values != NIL)
-		appendStringInfoChar(&text, ')');
-	if (options[0])
-		appendStringInfo(&text, " WITH (%s)", options);
-	return text.data;
 }
 
 /* ---- subtransactions ---- */
@@ -516,19 +147,18 @@ static void run(const char *sql)
 		elog(ERROR, "SPI_execute: %s", SPI_result_code_string(SPI_result));
 }
 
-/* Makes an empty copy of the proposal's table, and the index on it. */
-static void make_copy(void *context)
+/* Makes an empty copy of the table, and the proposal's index on it. */
+static void make_copy(struct ifp_proposal *proposal, Oid table)
 {
-	struct proposal *proposal = context;
 	MemoryContext memory = CurrentMemoryContext;
+	struct ifp_would_be_index *index = palloc(sizeof *index);
 	StringInfoData sql;
 	Relation copy;
-	List *indexes;
 	Oid oid;
 
 	initStringInfo(&sql);
 	appendStringInfoString(&sql, "CREATE TEMPORARY TABLE iforest_would_be(");
-	append_columns(&sql, proposal->table);
+	append_columns(&sql, table);
 	appendStringInfoChar(&sql, ')');
 	SPI_connect();
 	run(sql.data);
@@ -539,9 +169,38 @@ static void make_copy(void *context)
 	SPI_finish();
 	MemoryContextSwitchTo(memory);
 	copy = table_open(oid, NoLock);
-	indexes = RelationGetIndexList(copy);
-	proposal->index = linitial_oid(indexes);
+	*index = (struct ifp_would_be_index){ .table = proposal->table,
+					      .copied = table,
+					      .copy = oid,
+					      .index = linitial_oid(RelationGetIndexList(copy)),
+					      .n_values = list_length(proposal->values),
+					      .n_reals = ifp_proposal_n_reals(proposal) };
 	table_close(copy, NoLock);
+	proposal->indexes = lappend(proposal->indexes, index);
+}
+
+static bool has_copy_for(const struct ifp_proposal *proposal, Oid table)
+{
+	ListCell *cell;
+
+	foreach (cell, proposal->indexes)
+		if (ifp_would_be_index_is_of(lfirst(cell), table))
+			return true;
+	return false;
+}
+
+/* Makes a copy of the table, and of each partition whose columns have other numbers. */
+static void make_copies_of(void *context)
+{
+	struct ifp_proposal *proposal = context;
+	ListCell *cell;
+
+	make_copy(proposal, proposal->table);
+	if (get_rel_relkind(proposal->table) != RELKIND_PARTITIONED_TABLE)
+		return;
+	foreach (cell, find_all_inheritors(proposal->table, AccessShareLock, NULL))
+		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_RELATION && !has_copy_for(proposal, lfirst_oid(cell)))
+			make_copy(proposal, lfirst_oid(cell));
 }
 
 struct trial {
@@ -561,30 +220,22 @@ static void make_copies(List *proposals)
 	ListCell *cell;
 
 	foreach (cell, proposals) {
-		struct proposal *proposal = lfirst(cell);
+		struct ifp_proposal *proposal = lfirst(cell);
 
-		proposal->index = InvalidOid;
-		proposal->error = attempt(make_copy, proposal, true);
+		proposal->indexes = NIL;
+		proposal->error = attempt(make_copies_of, proposal, true);
+		if (proposal->error)
+			proposal->indexes = NIL;
 	}
 }
 
-static List *as_would_be(List *proposals)
+pg_noinline static List *as_would_be(const List *proposals)
 {
 	List *indexes = NIL;
 	ListCell *cell;
 
-	foreach (cell, proposals) {
-		const struct proposal *proposal = lfirst(cell);
-		struct ifp_would_be_index *index = palloc(sizeof *index);
-
-		if (!OidIsValid(proposal->index))
-			continue;
-		*index = (struct ifp_would_be_index){ .table = proposal->table,
-						      .copy = IndexGetRelation(proposal->index, false),
-						      .n_values = list_length(proposal->values),
-						      .n_reals = n_reals(proposal) };
-		indexes = lappend(indexes, index);
-	}
+	foreach (cell, proposals)
+		indexes = list_concat(indexes, ((const struct ifp_proposal *)lfirst(cell))->indexes);
 	return indexes;
 }
 
@@ -594,8 +245,8 @@ static void plan_with(struct query *query, List *indexes)
 	query->error = attempt(plan_again, query, false);
 }
 
-static bool has_taken(const struct query *query, Oid index);
-static const char *reason_of(const struct query *query, const struct proposal *proposal);
+static bool has_taken(const struct query *query, const struct ifp_proposal *proposal);
+static const char *reason_of(const struct query *query, const struct ifp_proposal *proposal);
 
 /* True for the same wish, and for wishes of arms of the same UNION ALL. */
 static bool are_together(const struct asked *a, const struct asked *b)
@@ -612,24 +263,25 @@ static List *needed(const struct query *query, const struct asked *asked, bool i
 	foreach (cell, query->asked) {
 		const struct asked *other = lfirst(cell);
 
-		if (!other->reason && are_together(asked, other))
-			proposals = list_append_unique_ptr(proposals, is_of_own ? other->own : other->proposal);
+		struct ifp_proposal *own = other->trying ? other->trying : other->own;
+
+		if (own && are_together(asked, other))
+			proposals = list_append_unique_ptr(proposals, is_of_own ? own : other->proposal);
 	}
 	return proposals;
 }
 
-/* A plan over a UNION ALL has the index of its first arm, which stands for the others. */
 static bool is_served(const struct query *query, const List *proposals)
 {
 	ListCell *cell;
 
 	foreach (cell, proposals)
-		if (has_taken(query, ((const struct proposal *)lfirst(cell))->index))
-			return true;
-	return false;
+		if (!has_taken(query, lfirst(cell)))
+			return false;
+	return true;
 }
 
-/* Plans the query with the proposal of each of its wishes separately. */
+/* Plans the query with what is tried for each of its wishes separately. */
 static void try_own(struct query *query)
 {
 	ListCell *cell;
@@ -638,12 +290,18 @@ static void try_own(struct query *query)
 		struct asked *asked = lfirst(cell);
 		List *own;
 
-		if (asked->reason || query->error)
+		if (!asked->trying)
 			continue;
 		own = needed(query, asked, true);
 		plan_with(query, as_would_be(own));
-		if (!is_served(query, own))
-			asked->reason = reason_of(query, asked->own);
+		if (!query->error && is_served(query, own)) {
+			if (!asked->own || query->then.cost < asked->own_cost)
+				asked->is_better = true;
+			asked->trying_cost = query->then.cost;
+		} else if (!asked->reason) {
+			asked->reason = query->error ? query->error : reason_of(query, asked->trying);
+		}
+		query->error = NULL;
 	}
 }
 
@@ -685,21 +343,32 @@ static void try_proposals(List *queries, List *proposals, bool is_of_own)
 		ereport(ERROR, errmsg("indexes cannot be tried: %s", error));
 }
 
-/* True if a plan of the query uses the index. */
-static bool has_taken(const struct query *query, Oid index)
+static bool is_index_of(const struct ifp_proposal *proposal, Oid index)
 {
 	ListCell *cell;
 
-	foreach (cell, OidIsValid(index) ? query->then.verdicts : NIL) {
+	foreach (cell, proposal->indexes)
+		if (((const struct ifp_would_be_index *)lfirst(cell))->index == index)
+			return true;
+	return false;
+}
+
+/* True if a plan of the query uses the proposal's index. */
+static bool has_taken(const struct query *query, const struct ifp_proposal *proposal)
+{
+	ListCell *cell, *index;
+
+	foreach (cell, query->then.verdicts) {
 		const struct ifp_verdict *verdict = lfirst(cell);
 
-		if (verdict->index == index && verdict->is_taken)
-			return true;
+		foreach (index, verdict->is_taken ? verdict->indexes : NIL)
+			if (is_index_of(proposal, lfirst_oid(index)))
+				return true;
 	}
 	return false;
 }
 
-static const char *reason_of(const struct query *query, const struct proposal *proposal)
+static const char *reason_of(const struct query *query, const struct ifp_proposal *proposal)
 {
 	const char *reason = ifp_costs_more;
 	ListCell *cell;
@@ -709,7 +378,7 @@ static const char *reason_of(const struct query *query, const struct proposal *p
 	foreach (cell, query->then.verdicts) {
 		const struct ifp_verdict *verdict = lfirst(cell);
 
-		if (verdict->table == proposal->table && verdict->reason && verdict->index == proposal->index)
+		if (verdict->table == proposal->table && verdict->reason && is_index_of(proposal, verdict->index))
 			return verdict->reason;
 		if (verdict->table == proposal->table && verdict->reason && !OidIsValid(verdict->index))
 			reason = verdict->reason;
@@ -772,18 +441,20 @@ static void ask(struct query *query)
 		index = answering_wish(query, asked->wish);
 		if (OidIsValid(index))
 			asked->reason = psprintf("index \"%s\" answers it already", get_rel_name(index));
+		else if (!OidIsValid(asked->wish->table))
+			asked->reason = asked->wish->reason;
+		asked->is_refused = asked->reason != NULL;
 		query->asked = lappend(query->asked, asked);
 	}
 }
 
 /* Returns the proposal with the same definition, which is added if it is new. */
-static struct proposal *add_proposal(List **proposals, struct proposal *added)
+static struct ifp_proposal *add_proposal(List **proposals, struct ifp_proposal *added)
 {
 	ListCell *cell;
 
-	added->definition = write_definition(added);
 	foreach (cell, *proposals) {
-		struct proposal *proposal = lfirst(cell);
+		struct ifp_proposal *proposal = lfirst(cell);
 
 		if (proposal->table == added->table && strcmp(proposal->definition, added->definition) == 0)
 			return proposal;
@@ -792,23 +463,99 @@ static struct proposal *add_proposal(List **proposals, struct proposal *added)
 	return added;
 }
 
+static List *all_asked(const List *queries)
+{
+	List *all = NIL;
+	ListCell *cell;
+
+	foreach (cell, queries)
+		all = list_concat(all, ((const struct query *)lfirst(cell))->asked);
+	return all;
+}
+
+static List *all_wishes(const List *asked)
+{
+	List *wishes = NIL;
+	ListCell *cell;
+
+	foreach (cell, asked)
+		if (OidIsValid(((const struct asked *)lfirst(cell))->wish->table))
+			wishes = lappend(wishes, ((const struct asked *)lfirst(cell))->wish);
+	return wishes;
+}
+
+static bool was_tried(const struct asked *asked, const char *definition)
+{
+	ListCell *cell;
+
+	foreach (cell, asked->tried)
+		if (strcmp(lfirst(cell), definition) == 0)
+			return true;
+	return false;
+}
+
+/* Makes the next proposal for a wish: all roles with one time, then with the next one, unless an earlier one has served. */
+static void make_next(struct asked *asked, int round, List **proposals)
+{
+	int time = round / IFP_N_ROLES;
+	struct ifp_proposal *proposal;
+	const char *reason;
+
+	asked->trying = NULL;
+	asked->is_better = false;
+	if (asked->is_refused || time >= list_length(asked->times) || (asked->own && asked->own_time < time))
+		return;
+	proposal = ifp_proposal_make(asked->wish, (AttrNumber)list_nth_int(asked->times, time),
+				     (enum ifp_roles)(round % IFP_N_ROLES), &reason);
+	if (!proposal && !asked->reason)
+		asked->reason = reason;
+	if (!proposal || was_tried(asked, proposal->definition))
+		return;
+	asked->tried = lappend(asked->tried, proposal->definition);
+	asked->trying = add_proposal(proposals, proposal);
+}
+
+static void keep_better(struct asked *asked, int round)
+{
+	if (asked->is_better) {
+		asked->own = asked->trying;
+		asked->own_cost = asked->trying_cost;
+		asked->own_time = round / IFP_N_ROLES;
+	}
+	asked->trying = NULL;
+}
+
 /* Proposes an index for each wish, and tries it. */
 static void propose_own(List *queries)
 {
-	List *proposals = NIL;
-	ListCell *query, *cell;
+	List *all = all_asked(queries), *wishes = all_wishes(all);
+	int n_rounds = 0;
+	ListCell *cell;
 
-	foreach (query, queries)
-		foreach (cell, ((struct query *)lfirst(query))->asked) {
-			struct asked *asked = lfirst(cell);
-			Oid table = asked->wish->table;
+	foreach (cell, all) {
+		struct asked *asked = lfirst(cell);
 
-			if (!asked->reason)
-				asked->reason = propose(asked, OidIsValid(table) ? time_of(queries, table) : 0);
-			if (!asked->reason)
-				asked->own = add_proposal(&proposals, asked->own);
-		}
-	try_proposals(queries, proposals, true);
+		if (asked->is_refused)
+			continue;
+		asked->times = ifp_proposal_times(asked->wish, wishes);
+		if (asked->times == NIL)
+			asked->reason =
+				"no column can be a time: the table has none of a time, integer or double precision type";
+		n_rounds = Max(n_rounds, IFP_N_ROLES * list_length(asked->times));
+	}
+	for (int round = 0; round < n_rounds; round++) {
+		List *proposals = NIL;
+
+		foreach (cell, all)
+			make_next(lfirst(cell), round, &proposals);
+		if (proposals != NIL)
+			try_proposals(queries, proposals, true);
+		foreach (cell, all)
+			keep_better(lfirst(cell), round);
+	}
+	foreach (cell, all)
+		if (((struct asked *)lfirst(cell))->own)
+			((struct asked *)lfirst(cell))->reason = NULL;
 }
 
 /* Returns proposals that wishes share. */
@@ -821,8 +568,6 @@ static List *share(List *queries)
 		foreach (cell, ((struct query *)lfirst(query))->asked)
 			if (!((struct asked *)lfirst(cell))->reason)
 				join(&proposals, lfirst(cell));
-	foreach (cell, proposals)
-		((struct proposal *)lfirst(cell))->definition = write_definition(lfirst(cell));
 	return proposals;
 }
 
@@ -853,7 +598,7 @@ static bool add_own(List *queries, List **proposals)
 
 enum { COLUMNS = 8 };
 
-static void put_row(ReturnSetInfo *result, const struct query *query, Oid table, const struct proposal *proposal,
+static void put_row(ReturnSetInfo *result, const struct query *query, Oid table, const struct ifp_proposal *proposal,
 		    const char *reason)
 {
 	Datum values[COLUMNS];
@@ -868,29 +613,13 @@ static void put_row(ReturnSetInfo *result, const struct query *query, Oid table,
 			CStringGetTextDatum(psprintf("CREATE INDEX ON %s USING iforest %s",
 						     DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(table))),
 						     proposal->definition));
-		values[3] = Int64GetDatum((int64)bytes_of(proposal));
+		values[3] = Int64GetDatum((int64)ifp_proposal_bytes(proposal));
 		values[5] = Float8GetDatum(query->then.cost);
 		values[6] = Float8GetDatum(query->now.cost / Max(query->then.cost, 0.01));
 	}
 	if (reason)
 		values[7] = CStringGetTextDatum(reason);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
-}
-
-static bool is_needed(const struct query *query, const struct proposal *proposal)
-{
-	ListCell *cell;
-
-	if (has_taken(query, proposal->index))
-		return true;
-	foreach (cell, query->asked) {
-		const struct asked *asked = lfirst(cell);
-
-		if (!asked->reason && asked->proposal == proposal && asked->wish->together &&
-		    is_served(query, needed(query, asked, false)))
-			return true;
-	}
-	return false;
 }
 
 /* Returns a row for each proposal that the plan uses. Returns their tables. */
@@ -900,9 +629,9 @@ static List *put_proposals(ReturnSetInfo *result, const struct query *query, con
 	ListCell *cell;
 
 	foreach (cell, proposals) {
-		const struct proposal *proposal = lfirst(cell);
+		const struct ifp_proposal *proposal = lfirst(cell);
 
-		if (!is_needed(query, proposal))
+		if (!has_taken(query, proposal))
 			continue;
 		put_row(result, query, proposal->table, proposal, NULL);
 		tables = list_append_unique_oid(tables, proposal->table);
@@ -912,7 +641,8 @@ static List *put_proposals(ReturnSetInfo *result, const struct query *query, con
 
 static void put_query(ReturnSetInfo *result, const struct query *query, const List *proposals)
 {
-	List *served = query->error ? NIL : put_proposals(result, query, proposals);
+	bool gains = !query->error && query->now.cost >= least_gain * query->then.cost;
+	List *served = gains ? put_proposals(result, query, proposals) : NIL;
 	bool has_rows = served != NIL;
 	ListCell *cell;
 
@@ -922,7 +652,9 @@ static void put_query(ReturnSetInfo *result, const struct query *query, const Li
 		if (!asked->reason && list_member_oid(served, asked->wish->table))
 			continue;
 		put_row(result, query, asked->wish->table, NULL,
-			asked->reason ? asked->reason : reason_of(query, asked->proposal));
+			asked->reason				      ? asked->reason
+			: !gains && has_taken(query, asked->proposal) ? "the index would hardly make the query cheaper"
+								      : reason_of(query, asked->proposal));
 		has_rows = true;
 	}
 	if (!has_rows)

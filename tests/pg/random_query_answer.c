@@ -65,7 +65,9 @@ void answer_set_up(PGconn *pg, const struct manner *manner, bool with_index)
 	const char *others = with_index && manner->is_forced ? "off" : "on";
 	/* an index scan is below the node that gives the first rows of series, which takes the fewest */
 	const char *index_scans = manner->is_of_rows ? "on" : others;
-	const char *cost_of_row = manner->is_of_rows && manner->is_forced ? "100" : "0.01";
+	const char *cost_of_row = manner->cost_of_row			     ? manner->cost_of_row
+				  : manner->is_of_rows && manner->is_forced ? "100"
+									     : "0.01";
 
 	client_run(pg, "SET iforest.enable = %s; SET enable_seqscan = %s; SET enable_indexscan = %s;"
 		       " SET enable_bitmapscan = %s; SET enable_indexonlyscan = %s; SET plan_cache_mode = %s;"

@@ -22,6 +22,7 @@ struct manner {
 	enum manner_way way;
 	bool is_in_transaction; /* one that is to go on */
 	const char *plans;      /* of prepared statements */
+	const char *cost_of_row; /* NULL: as a server has it */
 };
 
 /* Makes the settings, and begins a transaction or savepoint where there is to be one. */

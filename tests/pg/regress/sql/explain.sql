@@ -72,6 +72,12 @@ RESET iforest.enable;
 DROP INDEX asked_plain;
 DROP FUNCTION groups_of;
 
+-- What planning itself evaluates is not reported.
+CREATE FUNCTION rows_asked() RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT count(*) FROM asked';
+SELECT * FROM told('SELECT rows_asked()');
+SELECT * FROM told('SELECT count(*) FROM asked WHERE dur < rows_asked()') WHERE index = 'asked_if'::regclass;
+DROP FUNCTION rows_asked;
+
 -- Not a query, or not one; and what EXPLAIN needs is needed.
 SELECT * FROM told('SELECT nothing FROM asked');
 SELECT * FROM told('VACUUM asked');
