@@ -32,6 +32,10 @@ static int refuse_row(struct ifs_row_decoder *decoder, const char *column, const
 	return decoder->error->rc;
 }
 
+/* The number that a text is as a whole, by the affinity of the comparison; NULL of any other value. For sqlite3_mprintf(), the
+ * column four times. */
+#define NUMBER_OF_TEXT "(CASE WHEN \"%w\" = CAST(\"%w\" AS NUMERIC) THEN CAST(\"%w\" AS NUMERIC) END)"
+
 /* True if all texts of the time column look like numbers. */
 static bool are_numbers(struct ifs_row_decoder *decoder)
 {
@@ -77,14 +81,40 @@ static int refuse_other_type(struct ifs_row_decoder *decoder, const char *column
 		return ifs_error_set(
 			decoder->error, SQLITE_ERROR,
 			"iforest: time column \"%s\" of row %lld holds text (%s); add a column of numbers: ALTER TABLE "
-			"\"%w\" ADD COLUMN \"%w_number\" NUMERIC GENERATED ALWAYS AS (CAST(\"%w\" AS NUMERIC)) "
-			"VIRTUAL, and name that",
-			column, id, text_of(value), decoder->base_table->name, column, column);
+			"\"%w\" ADD COLUMN \"%w_number\" ANY AS " NUMBER_OF_TEXT ", and name that",
+			column, id, text_of(value), decoder->base_table->name, column, column, column, column);
 	return ifs_error_set(
 		decoder->error, SQLITE_ERROR,
 		"iforest: time column \"%s\" of row %lld holds %s (%s), and times of the index are %s; store times of "
 		"one kind alone, and run the command 'rebuild' if the index exists already",
 		column, id, word_of(value), text_of(value), kinds[decoder->times->kind]);
+}
+
+/* Refuses a text with digits beyond the index's unit. In a finer one durations must keep theirs. */
+static int refuse_fine_time(struct ifs_row_decoder *decoder, const char *what, const char *column, sqlite3_int64 id,
+			    sqlite3_value *value)
+{
+	const struct ifs_times *times = decoder->times;
+	const char *unit = ifs_time_unit_word(times->per_second);
+
+	if (times->per_second == 1000000000)
+		return ifs_error_set(
+			decoder->error, SQLITE_ERROR,
+			"iforest: %s column \"%s\" of row %lld holds %Q, which has digits beyond the index's unit=%s; "
+			"there is no finer unit: add a generated column without them, and name that",
+			what, column, id, text_of(value), unit);
+	if (!decoder->definition->duration)
+		return ifs_error_set(
+			decoder->error, SQLITE_ERROR,
+			"iforest: %s column \"%s\" of row %lld holds %Q, which has digits beyond the index's unit=%s; "
+			"make the index with a finer unit; ns is the finest",
+			what, column, id, text_of(value), unit);
+	return ifs_error_set(
+		decoder->error, SQLITE_ERROR,
+		"iforest: %s column \"%s\" of row %lld holds %Q, which has digits beyond the index's unit=%s; make "
+		"the index with a finer unit, and say what durations count: unit=%s, duration_unit=%s",
+		what, column, id, text_of(value), unit, times->per_second < 1000000 ? "us" : "ns",
+		ifs_time_unit_word(times->durations_per_second));
 }
 
 /* Refuses a time, or the end of a span. */
@@ -93,7 +123,6 @@ static int refuse_time(struct ifs_row_decoder *decoder, bool is_end, sqlite3_int
 {
 	const struct ifs_definition *definition = decoder->definition;
 	const char *what = is_end ? "end" : "time", *column = is_end ? definition->end.source : definition->time;
-	bool is_finest = decoder->times->per_second == 1000000000;
 
 	switch (fault) {
 	case IFS_TIME_INFINITE:
@@ -107,13 +136,7 @@ static int refuse_time(struct ifs_row_decoder *decoder, bool is_end, sqlite3_int
 			"it exactly; store integers only, or reals only",
 			what, column, id, text_of(value));
 	case IFS_TIME_TOO_FINE:
-		return ifs_error_set(
-			decoder->error, SQLITE_ERROR,
-			"iforest: %s column \"%s\" of row %lld holds %Q, which has digits beyond the index's unit=%s; "
-			"%s",
-			what, column, id, text_of(value), ifs_time_unit_word(decoder->times->per_second),
-			is_finest ? "there is no finer unit: add a generated column without them, and name that"
-				  : "make the index with a finer unit; ns is the finest");
+		return refuse_fine_time(decoder, what, column, id, value);
 	case IFS_TIME_TOO_FAR:
 		return ifs_error_set(
 			decoder->error, SQLITE_ERROR,
@@ -125,9 +148,9 @@ static int refuse_time(struct ifs_row_decoder *decoder, bool is_end, sqlite3_int
 			return refuse_other_type(decoder, column, id, value);
 		return ifs_error_set(
 			decoder->error, SQLITE_ERROR,
-			"iforest: %s column \"%s\" of row %lld holds %Q, which is no time as SQLite's date functions "
-			"read it, such as '2026-01-31 23:59:59.5'; add a generated column that makes such a text "
-			"or a number of it, and name that",
+			"iforest: %s column \"%s\" of row %lld holds %Q, which is no date, or date and time of day, such as "
+			"'2026-01-31 23:59:59.5'; add a generated column that makes such a text or a number of it, and "
+			"name that",
 			what, column, id, text_of(value));
 	default:
 		return refuse_other_type(decoder, column, id, value);
@@ -150,9 +173,8 @@ static int refuse_with(struct ifs_row_decoder *decoder, const char *column, cons
 static int refuse_value(struct ifs_row_decoder *decoder, const char *column, const char *condition_format, const char *format)
 {
 	return refuse_with(decoder, column, condition_format, format,
-			   sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_number\" ANY GENERATED ALWAYS AS "
-					   "(CAST(\"%w\" AS NUMERIC)) VIRTUAL",
-					   decoder->base_table->name, column, column));
+			   sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_number\" ANY AS " NUMBER_OF_TEXT,
+					   decoder->base_table->name, column, column, column, column));
 }
 
 /* True if a real among integers may make reals of them. */
@@ -222,7 +244,7 @@ static int refuse_end(struct ifs_row_decoder *decoder, sqlite3_int64 id, sqlite3
 	if (type == SQLITE_TEXT || type == SQLITE_BLOB)
 		return refuse_value(decoder, column, "typeof(\"%w\") IN ('text', 'blob')",
 				    "iforest: end column \"%s\" of row %lld holds text or a blob (%s); add a column of "
-				    "numbers: %s, and name that");
+				    "numbers, with NULL for what is none: %s, and name that");
 	return ifs_error_set(decoder->error, SQLITE_ERROR,
 			     "iforest: end column \"%s\" of row %lld holds %s; ends are integers, as the times are", column, id,
 			     text_of(value));
@@ -272,30 +294,69 @@ static int read_duration_by_end(struct ifs_row_decoder *decoder, sqlite3_value *
 		       : SQLITE_OK;
 }
 
-/* A finer unit than that of the index takes the digits of a real duration. */
-static int refuse_real_beside_texts(struct ifs_row_decoder *decoder, const char *column)
-{
-	bool is_fine = decoder->times->per_second >= 1000000;
-	sqlite3_int64 per_second = is_fine ? 1000000000 : 1000000;
-	const char *unit = ifs_time_unit_word(per_second);
-
-	return refuse_with(decoder, column, "typeof(\"%w\") = 'real'",
-			   "iforest: duration column \"%s\" of row %lld holds the real %s; durations beside texts are integers "
-			   "in the unit that unit=... says; add a column of integers: %s",
-			   sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_%s\" INTEGER AS (CAST(round(\"%w\" * %lld) AS "
-					   "INTEGER)), and name that in duration=..., with unit=%s",
-					   decoder->base_table->name, column, unit, column,
-					   per_second / decoder->times->per_second, unit));
-}
-
+/* Refuses a real duration whose unit is not known. */
 static int refuse_real_duration(struct ifs_row_decoder *decoder, const char *column)
 {
 	if (decoder->times->kind == IFS_TIMES_TEXT)
-		return refuse_real_beside_texts(decoder, column);
-	return refuse_value(decoder, column, "typeof(\"%w\") = 'real'",
-			    "iforest: duration column \"%s\" of row %lld holds the real %s beside times that are integers; "
-			    "durations are integers, too, in the unit of the time column (for sums of reals leave "
-			    "duration out and write value=...)");
+		return refuse_with(decoder, column, "typeof(\"%w\") = 'real'",
+				   "iforest: duration column \"%s\" of row %lld holds the real %s, and the index counts whole "
+				   "units; say what that column counts: duration_unit=s for seconds, duration_unit=ms for "
+				   "milliseconds, and count in a finer unit: unit=us, or unit=ns%s",
+				   sqlite3_mprintf(""));
+	return refuse_with(decoder, column, "typeof(\"%w\") = 'real'",
+			   "iforest: duration column \"%s\" of row %lld holds the real %s beside times that are integers; say "
+			   "what both columns count, such as unit=ns, duration_unit=ms (for sums of reals alone leave duration "
+			   "out and write value=...)%s",
+			   sqlite3_mprintf(""));
+}
+
+/* Offers finer times for durations with digits beyond the unit of times. */
+static int refuse_fine_duration(struct ifs_row_decoder *decoder, const char *column, sqlite3_int64 id, sqlite3_value *value)
+{
+	const struct ifs_times *times = decoder->times;
+	const char *time = decoder->definition->time, *coarse = ifs_time_unit_word(times->durations_per_second);
+	sqlite3_int64 per_second = times->per_second >= 1000000 ? 1000000000 : 1000000;
+	const char *unit = ifs_time_unit_word(per_second);
+
+	if (times->per_second == 1000000000)
+		return ifs_error_set(decoder->error, SQLITE_ERROR,
+				     "iforest: duration column \"%s\" of row %lld holds %s, a fraction of a nanosecond; add a "
+				     "column of whole ones: ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER AS "
+				     "(CAST(round(\"%w\") AS INTEGER)), and name that",
+				     column, id, text_of(value), decoder->base_table->name, column, column);
+	if (times->kind == IFS_TIMES_TEXT)
+		return ifs_error_set(
+			decoder->error, SQLITE_ERROR,
+			"iforest: duration column \"%s\" of row %lld holds %s, which has digits beyond the index's "
+			"unit=%s; make the index with unit=%s, duration_unit=%s",
+			column, id, text_of(value), ifs_time_unit_word(times->per_second), unit, coarse);
+	return ifs_error_set(
+		decoder->error, SQLITE_ERROR,
+		"iforest: duration column \"%s\" of row %lld holds %s, which has digits beyond unit=%s of the time column; add "
+		"finer times: ALTER TABLE \"%w\" ADD COLUMN \"%w_%s\" INTEGER AS (\"%w\" * %lld), and name that in time=..., "
+		"with unit=%s, duration_unit=%s",
+		column, id, text_of(value), ifs_time_unit_word(times->per_second), decoder->base_table->name, time, unit, time,
+		per_second / times->per_second, unit, coarse);
+}
+
+/* Reads a duration in a unit of its own, beside times that are no reals. */
+static int read_duration(struct ifs_row_decoder *decoder, sqlite3_value *value, unsigned v, struct iforest_entry *entry)
+{
+	const char *column = decoder->definition->values[v].source;
+
+	switch (ifs_duration_of(decoder->times, value, &entry->values[v].integer)) {
+	case IFS_TIME_OK:
+		entry->present |= 1u << v;
+		return SQLITE_OK;
+	case IFS_TIME_TOO_FINE:
+		return refuse_fine_duration(decoder, column, entry->key.ref, value);
+	default:
+		return ifs_error_set(decoder->error, SQLITE_ERROR,
+				     "iforest: duration column \"%s\" of row %lld holds %s, more %s than 64 bits can count; "
+				     "store NULL, or make the index with a coarser unit=...",
+				     column, (sqlite3_int64)entry->key.ref, text_of(value),
+				     ifs_time_unit_word(decoder->times->per_second));
+	}
 }
 
 /* Refuses a value that a column of integers cannot hold, unless it is a real that may make reals of them. */
@@ -307,7 +368,7 @@ static int refuse_type(struct ifs_row_decoder *decoder, sqlite3_value *value, un
 	if (sqlite3_value_type(value) != SQLITE_FLOAT)
 		return refuse_value(decoder, column, "typeof(\"%w\") IN ('text', 'blob')",
 				    "iforest: value column \"%s\" of row %lld holds text or a blob (%s); add a column of "
-				    "numbers: %s, and name that");
+				    "numbers, with NULL for what is none: %s, and name that");
 	if (v == decoder->definition->duration_value)
 		return widens(decoder, value) ? SQLITE_OK : refuse_real_duration(decoder, column);
 	if (kind)
@@ -334,14 +395,18 @@ static int read_real(struct ifs_row_decoder *decoder, sqlite3_value *value, unsi
 			return refuse_value(
 				decoder, column,
 				"typeof(\"%w\") = 'integer' AND \"%w\" NOT BETWEEN -9007199254740992 AND 9007199254740992",
-				"iforest: value column \"%s\" of row %lld holds the integer %s beside reals, which cannot hold "
-				"it exactly; store integers only, or reals only");
+				"iforest: value column \"%s\" of row %lld holds the integer %s, and beside reals integers "
+				"are exact up to 2^53 only; store integers only, or reals only");
 	} else if (kind) {
 		return refuse_real(decoder, column, kind);
 	}
 	entry->present |= 1u << v;
 	entry->values[v].real = sqlite3_value_double(value);
-	if (v == decoder->definition->duration_value && !entry->key.time_is_null)
+	if (v != decoder->definition->duration_value)
+		return SQLITE_OK;
+	if (decoder->times->has_duration_unit)
+		entry->values[v].real = ifs_real_duration_of(decoder->times, entry->values[v].real);
+	if (!entry->key.time_is_null)
 		keep_end(decoder, iforest_time_of_real(iforest_real_of_time(entry->key.time) + entry->values[v].real), entry);
 	return SQLITE_OK;
 }
@@ -356,6 +421,9 @@ static int read_value(struct ifs_row_decoder *decoder, sqlite3_value *value, uns
 	entry->values[v].integer = 0;
 	if (type == SQLITE_NULL)
 		return SQLITE_OK;
+	if (v == decoder->definition->duration_value && decoder->times->has_duration_unit && !is_real_column &&
+	    (type == SQLITE_INTEGER || type == SQLITE_FLOAT))
+		return read_duration(decoder, value, v, entry);
 	if (type == SQLITE_INTEGER && !is_real_column) {
 		entry->present |= 1u << v;
 		entry->values[v].integer = sqlite3_value_int64(value);

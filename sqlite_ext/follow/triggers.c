@@ -527,9 +527,11 @@ int ifs_triggers_check_names(sqlite3 *db, const char *schema, const char *index,
 				 "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' COLLATE NOCASE",
 				 schema, index, trigger_suffixes[t]);
 		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
-			rc = ifs_error_set(error, SQLITE_ERROR,
-					   "iforest: there is already a trigger named \"%s_%s\"; give the index another name",
-					   index, trigger_suffixes[t]);
+			rc = ifs_error_set(
+				error, SQLITE_ERROR,
+				"iforest: there is already a trigger named \"%s_%s\"; give the index another name, or "
+				"drop that trigger if nobody needs it",
+				index, trigger_suffixes[t]);
 		failed = sqlite3_finalize(statement);
 		if (!rc && failed)
 			rc = ifs_error_from_db(error, db, failed);

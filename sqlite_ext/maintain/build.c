@@ -9,6 +9,7 @@
 #include "sqlite_ext/follow/row_decoder.h"
 #include "sqlite_ext/follow/snapshot.h"
 #include "sqlite_ext/follow/triggers.h"
+#include "sqlite_ext/maintain/column_types.h"
 #include "sqlite_ext/storage/engine.h"
 #include "sqlite_ext/storage/pager.h"
 #include "sqlite_ext/storage/temp_store.h"
@@ -66,274 +67,6 @@ static void progress_end(struct progress_bar *progress)
 	if (progress->is_on && progress->n_percent >= 0)
 		fprintf(stderr, "\r%*s\r", WIDTH + 30, "");
 	progress->is_on = false;
-}
-
-/* ---- Times: integers, reals or texts ---- */
-
-/* Tells the kind of times of an empty column by its declared type. A type named after dates or times has affinity NUMERIC, but
- * mostly means texts. */
-static enum ifs_time_kind kind_of_type(const char *type)
-{
-	const char *affinity = ifs_affinity_of(type, false);
-
-	if (strcmp(affinity, "REAL") == 0)
-		return IFS_TIMES_REAL;
-	return strcmp(affinity, "TEXT") == 0 ||
-			       (type && strcmp(affinity, "NUMERIC") == 0 &&
-				(sqlite3_strlike("%date%", type, 0) == 0 || sqlite3_strlike("%time%", type, 0) == 0))
-		       ? IFS_TIMES_TEXT
-		       : IFS_TIMES_INTEGER;
-}
-
-static int look_at_type(const struct ifs_index *index, const struct ifs_definition *definition,
-			const struct ifs_base_table *base_table, enum ifs_time_kind *kind, struct ifs_error *error)
-{
-	const char *type;
-	int rc = sqlite3_table_column_metadata(index->db, index->schema, base_table->name, definition->time, &type, NULL, NULL,
-					       NULL, NULL);
-
-	if (rc)
-		return ifs_error_from_db(error, index->db, rc);
-	*kind = definition->per_second ? IFS_TIMES_TEXT : kind_of_type(type);
-	return SQLITE_OK;
-}
-
-/* Returns the condition of the rows, or one that is true. */
-static const char *condition_of(const struct ifs_definition *definition)
-{
-	const char *condition = ifs_definition_condition(definition);
-
-	return condition ? condition : "1";
-}
-
-/* Tells the kind of times by the column's first one, or by its declared type if there is none. Reals among integers are found
- * later: widen_kind(). */
-static int look_at_kind(const struct ifs_index *index, const struct ifs_definition *definition,
-			const struct ifs_base_table *base_table, enum ifs_time_kind *kind, struct ifs_error *error)
-{
-	sqlite3_stmt *statement;
-	bool is_empty;
-	int rc = ifs_prepare(error, index->db, &statement,
-			     "SELECT \"%w\" FROM \"%w\".\"%w\" WHERE \"%w\" IS NOT NULL AND %s LIMIT 1", definition->time,
-			     index->schema, base_table->name, definition->time, condition_of(definition));
-
-	if (rc)
-		return rc;
-	is_empty = sqlite3_step(statement) != SQLITE_ROW;
-	*kind = sqlite3_column_type(statement, 0) == SQLITE_TEXT ? IFS_TIMES_TEXT : IFS_TIMES_INTEGER;
-	rc = sqlite3_finalize(statement);
-	if (rc)
-		return ifs_error_from_db(error, index->db, rc);
-	return is_empty ? look_at_type(index, definition, base_table, kind, error) : SQLITE_OK;
-}
-
-/* Appends the condition that a column holds a real that is not a 64-bit integer. */
-static void append_fraction(sqlite3_str *sql, const char *column)
-{
-	sqlite3_str_appendf(sql,
-			    "(typeof(\"%w\") = 'real' AND (CAST(\"%w\" AS INTEGER) <> \"%w\" OR abs(\"%w\") >= "
-			    "9223372036854775808.0))",
-			    column, column, column, column);
-}
-
-/* After a real was found among integers: decides whether times become reals. They do if some row has a time that is stored as a
- * real, and this time is not a 64-bit integer, the duration is stored as a real, or the end is not a 64-bit integer. */
-static int widen_kind(const struct ifs_index *index, const struct ifs_definition *definition,
-		      const struct ifs_base_table *base_table, enum ifs_time_kind *kind, struct ifs_error *error)
-{
-	sqlite3_stmt *statement;
-	sqlite3_str *sql;
-	int rc;
-
-	if (*kind != IFS_TIMES_INTEGER)
-		return SQLITE_OK;
-	sql = sqlite3_str_new(index->db);
-	sqlite3_str_appendf(sql, "SELECT 1 FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'real' AND (", index->schema,
-			    base_table->name, definition->time);
-	append_fraction(sql, definition->time);
-	if (definition->duration)
-		sqlite3_str_appendf(sql, " OR typeof(\"%w\") = 'real'", definition->duration);
-	if (definition->end.source) {
-		sqlite3_str_appendall(sql, " OR ");
-		append_fraction(sql, definition->end.source);
-	}
-	sqlite3_str_appendall(sql, ")");
-	ifs_definition_append_where(definition, "AND", sql);
-	sqlite3_str_appendall(sql, " LIMIT 1");
-	rc = ifs_prepare_text(error, index->db, &statement, sql);
-	if (!rc && sqlite3_step(statement) == SQLITE_ROW)
-		*kind = IFS_TIMES_REAL;
-	if (!rc && (rc = sqlite3_finalize(statement)))
-		ifs_error_from_db(error, index->db, rc);
-	return rc;
-}
-
-/* Refuses accumulators over durations or times that are reals. */
-static int refuse_accumulators(const struct ifs_definition *definition, const struct iforest_kind *kind, bool are_of_time,
-			       struct ifs_error *error)
-{
-	const char *source = are_of_time ? definition->time : definition->duration;
-	char *reals = source ? sqlite3_mprintf("\"%w\"", source)
-			     : sqlite3_mprintf("(\"%w\" - \"%w\")", definition->end.source, definition->time);
-
-	source = source ? source : definition->end.name;
-	ifs_error_set(error, reals ? SQLITE_ERROR : SQLITE_NOMEM,
-		      "iforest: times of \"%s\" are reals, and so are the durations, but %s are kept of integers alone; add a "
-		      "column of integers: ALTER TABLE \"%w\" ADD COLUMN \"%w_integer\" INTEGER AS (CAST(round(%s * 1000000) "
-		      "AS INTEGER)), and name that in value=(...) and %s=...",
-		      definition->content, kind->results, definition->content, source, reals, kind->option);
-	sqlite3_free(reals);
-	return error->rc;
-}
-
-/* Refuses what an index over reals cannot keep. */
-static int check_reals(const struct ifs_definition *definition, struct ifs_error *error)
-{
-	const struct iforest_kind *of_duration = definition->duration_value == IFOREST_NO_VALUE
-							 ? NULL
-							 : ifs_kind_of_integers(definition, definition->duration_value);
-	const struct iforest_kind *of_time = ifs_kind_of_integers(definition, IFOREST_TIME_COLUMN);
-
-	if (of_time || of_duration)
-		return refuse_accumulators(definition, of_time ? of_time : of_duration, of_time != NULL, error);
-	if (ifs_n_fields(definition, IFS_TIMES_REAL) > IFOREST_MAX_VALUES)
-		return ifs_error_set(
-			error, SQLITE_ERROR,
-			"iforest: at most %d value columns beside durations of reals, these among them; make a second "
-			"index",
-			IFOREST_MAX_VALUES - 1);
-	return SQLITE_OK;
-}
-
-/* Refuses a collation under which different times may be equal: by it, the triggers decide whether a row changed. */
-static int check_collation(const struct ifs_index *index, const struct ifs_base_table *base_table, const char *column,
-			   struct ifs_error *error)
-{
-	static const char *const known[] = { "BINARY", "NOCASE", "RTRIM" };
-	const char *collation;
-	int rc = sqlite3_table_column_metadata(index->db, index->schema, base_table->name, column, NULL, &collation, NULL, NULL,
-					       NULL);
-
-	if (rc)
-		return ifs_error_from_db(error, index->db, rc);
-	for (unsigned k = 0; k < sizeof known / sizeof *known; k++)
-		if (!collation || sqlite3_stricmp(collation, known[k]) == 0)
-			return SQLITE_OK;
-	return ifs_error_set(
-		error, SQLITE_ERROR,
-		"iforest: column \"%s\" has collation %s, under which different times may be equal; add one without: "
-		"ALTER TABLE \"%w\" ADD COLUMN \"%w_binary\" TEXT AS (\"%w\"), and name that",
-		column, collation, base_table->name, column, column);
-}
-
-static int check_texts(const struct ifs_index *index, const struct ifs_definition *definition,
-		       const struct ifs_base_table *base_table, struct ifs_error *error)
-{
-	int rc = check_collation(index, base_table, definition->time, error);
-
-	if (!rc && definition->end.source)
-		rc = check_collation(index, base_table, definition->end.source, error);
-	if (!rc && definition->duration && !definition->per_second)
-		rc = ifs_error_set(
-			error, SQLITE_ERROR,
-			"iforest: times of \"%s\" are texts, which do not tell the unit of column \"%s\"; say in what "
-			"durations are counted: unit=s, unit=ms, unit=us or unit=ns",
-			definition->content, definition->duration);
-	return rc;
-}
-
-/* Refuses arguments that do not fit the kind of times. */
-static int check_kind(const struct ifs_index *index, const struct ifs_definition *definition,
-		      const struct ifs_base_table *base_table, enum ifs_time_kind kind, struct ifs_error *error)
-{
-	if (kind == IFS_TIMES_TEXT)
-		return check_texts(index, definition, base_table, error);
-	if (definition->per_second)
-		return ifs_error_set(
-			error, SQLITE_ERROR,
-			"iforest: unit=%s is for times of text, and those of \"%s\" are numbers, whose unit is the "
-			"column's own; leave it out",
-			ifs_time_unit_word(definition->per_second), definition->content);
-	return kind == IFS_TIMES_REAL ? check_reals(definition, error) : SQLITE_OK;
-}
-
-/* ---- Value types: integers or reals ---- */
-
-static int finish(struct iforest_node_schema *fields, struct ifs_error *error)
-{
-	enum iforest_status status = iforest_node_schema_finish(fields);
-
-	return ifs_error_from_status(error, status, "iforest", &(struct iforest_fault){ .what = NULL }, 0);
-}
-
-/* Tells whether a column has reals by its first number, or by its declared type if there is none. */
-static int look_at_column(const struct ifs_index *index, const struct ifs_base_table *base_table, const char *column,
-			  const char *where, bool *is_real, struct ifs_error *error)
-{
-	const char *type = NULL;
-	sqlite3_stmt *statement;
-	int rc = ifs_prepare(error, index->db, &statement,
-			     "SELECT typeof(\"%w\") = 'real' FROM \"%w\".\"%w\" WHERE \"%w\" IS NOT NULL AND %s LIMIT 1",
-			     column, index->schema, base_table->name, column, where);
-
-	if (rc)
-		return rc;
-	if (sqlite3_step(statement) == SQLITE_ROW)
-		*is_real = sqlite3_column_int(statement, 0);
-	else
-		*is_real = !sqlite3_table_column_metadata(index->db, index->schema, base_table->name, column, &type, NULL, NULL,
-							  NULL, NULL) &&
-			   strcmp(ifs_affinity_of(type, false), "REAL") == 0;
-	rc = sqlite3_finalize(statement);
-	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
-}
-
-/* Fills in the fields of an index to be built. A column has integers until a real is found in it. An empty column has reals if
- * its declared type turns every number into a real. */
-static int value_types_choose(const struct ifs_index *index, const struct ifs_definition *definition,
-			      const struct ifs_base_table *base_table, enum ifs_time_kind kind,
-			      struct iforest_node_schema *fields, struct ifs_error *error)
-{
-	int rc = SQLITE_OK;
-
-	*fields = (struct iforest_node_schema){ .n_values = ifs_n_fields(definition, kind),
-						.accumulators = definition->accumulators,
-						.duration_value = ifs_duration_field(definition, kind),
-						.end_rule = ifs_end_rule(definition, kind) };
-	for (unsigned v = definition->n_values; v < fields->n_values; v++)
-		fields->value_types[v] = IFOREST_INT64;
-	for (unsigned v = 0; v < definition->n_values && !rc; v++) {
-		bool is_real = kind == IFS_TIMES_REAL && v == definition->duration_value;
-
-		if (v != definition->duration_value && !ifs_kind_of_integers(definition, v))
-			rc = look_at_column(index, base_table, definition->values[v].source, condition_of(definition), &is_real,
-					    error);
-		fields->value_types[v] = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
-	}
-	return rc ? rc : finish(fields, error);
-}
-
-/* After a real was found among integers: every column that holds a real becomes one of reals. */
-static int value_types_widen(const struct ifs_index *index, const struct ifs_definition *definition,
-			     const struct ifs_base_table *base_table, struct iforest_node_schema *fields,
-			     struct ifs_error *error)
-{
-	int rc = SQLITE_OK;
-
-	for (unsigned v = 0; v < definition->n_values && !rc; v++) {
-		sqlite3_stmt *statement;
-
-		if (v == definition->duration_value) /* has the kind of the times, even if an end is the real 5.0 */
-			continue;
-		rc = ifs_prepare(error, index->db, &statement,
-				 "SELECT 1 FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'real' AND %s LIMIT 1", index->schema,
-				 base_table->name, definition->values[v].source, condition_of(definition));
-		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
-			fields->value_types[v] = IFOREST_FLOAT64;
-		if (!rc && (rc = sqlite3_finalize(statement)))
-			ifs_error_from_db(error, index->db, rc);
-	}
-	return rc ? rc : finish(fields, error);
 }
 
 /* ---- The build ---- */
@@ -680,35 +413,8 @@ static int start(struct build *build)
 	return rc;
 }
 
-/* Chooses the kind of times and the types of values. */
-static int choose_types(struct build *build)
-{
-	enum ifs_time_kind kind = IFS_TIMES_INTEGER;
-	int rc = look_at_kind(build->index, build->definition, build->base_table, &kind, build->error);
-
-	if (!rc)
-		rc = check_kind(build->index, build->definition, build->base_table, kind, build->error);
-	build->times = ifs_times_of(build->definition, kind);
-	return rc ? rc
-		  : value_types_choose(build->index, build->definition, build->base_table, kind, &build->fields, build->error);
-}
-
-/* Chooses them again after a real was found among integers. */
-static int widen_types(struct build *build)
-{
-	enum ifs_time_kind kind = build->times.kind;
-	int rc = widen_kind(build->index, build->definition, build->base_table, &kind, build->error);
-
-	if (!rc)
-		rc = check_kind(build->index, build->definition, build->base_table, kind, build->error);
-	build->times.kind = kind;
-	if (!rc)
-		rc = value_types_choose(build->index, build->definition, build->base_table, kind, &build->fields, build->error);
-	return rc ? rc : value_types_widen(build->index, build->definition, build->base_table, &build->fields, build->error);
-}
-
 int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, const struct ifs_base_table *base_table,
-	      struct ifs_error *error)
+	      bool is_new, struct ifs_error *error)
 {
 	struct build build = {
 		.index = index, .definition = definition, .base_table = base_table, .error = error, .last_rowid = INT64_MIN
@@ -736,16 +442,18 @@ int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, 
 	if (!rc)
 		rc = write_series(&build);
 	if (!rc)
-		rc = choose_types(&build);
+		rc = ifs_column_types_choose(index, definition, base_table, &build.times, &build.fields, error);
 	if (!rc)
 		rc = write_run(&build, &run);
 	if (!rc && build.rows.has_real_in_integers) {
 		build.rows.has_real_in_integers = build.rows.may_widen = false;
 		iforest_manifest_release(&build.manifest);
-		rc = widen_types(&build);
+		rc = ifs_column_types_widen(index, definition, base_table, &build.times, &build.fields, error);
 		if (!rc)
 			rc = write_run(&build, &run);
 	}
+	if (!rc && is_new)
+		rc = ifs_column_types_check_new(index, definition, base_table, build.times.kind, error);
 	if (!rc && definition->where)
 		rc = find_last_rowid(&build);
 	if (!rc)

@@ -528,6 +528,19 @@ static bool read_request(struct iforest_request *request, const struct ifs_defin
 
 /* ---- the plan of an index ---- */
 
+/* Refuses a seventh argument, which SQLite takes for a condition on the command column. */
+static int check_command(const struct ifs_definition *definition, const char *name, const sqlite3_index_info *info,
+			 struct ifs_error *error)
+{
+	int column = ifs_n_arguments(definition);
+
+	for (int i = 0; i < info->nConstraint && (int)definition->n_hidden > column; i++)
+		if (info->aConstraint[i].iColumn == column && info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ)
+			return ifs_error_set(error, SQLITE_ERROR,
+					     "%s: too many arguments; there are t0, t1, n, step, origin and fill", name);
+	return SQLITE_OK;
+}
+
 int ifs_plan_make(const struct ifs_definition *definition, uint32_t number_texts, const char *name, sqlite3_index_info *info,
 		  struct ifs_error *error)
 {
@@ -537,8 +550,10 @@ int ifs_plan_make(const struct ifs_definition *definition, uint32_t number_texts
 	unsigned n_conditions;
 	bool has_left;
 	double n_rows;
-	int rc = ifs_plan_take_arguments(name, ifs_argument_names, info, 0, n_arguments, constraint_of, &n_argv, error);
+	int rc = check_command(definition, name, info, error);
 
+	if (!rc)
+		rc = ifs_plan_take_arguments(name, ifs_argument_names, info, 0, n_arguments, constraint_of, &n_argv, error);
 	if (rc)
 		return rc;
 	/* an UPDATE, which is refused later */

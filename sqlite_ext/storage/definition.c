@@ -149,6 +149,12 @@ static int read_one_name(const char *text, const char *key, char **name, struct 
 	if (*name)
 		return ifs_error_set(error, SQLITE_ERROR, "iforest: argument \"%s\" is given twice", key);
 	*name = read_name(&at, error);
+	if (*name && *at == '.' && strcmp(key, "content") == 0)
+		return ifs_error_set(
+			error, SQLITE_ERROR,
+			"iforest: cannot read argument \"content=%s\": it takes a name without a schema, and the index "
+			"lives in that of its table: CREATE VIRTUAL TABLE \"%w\".name USING iforest(content=...)",
+			text, *name);
 	if (!*name || *at)
 		return ifs_error_set(error, SQLITE_ERROR,
 				     "iforest: cannot read argument \"%s=%s\": it takes one name; " OF_EXPRESSIONS "%s", key,
@@ -227,14 +233,15 @@ static int read_sync(const char *text, bool is_given, enum ifs_sync *sync, struc
 			     text);
 }
 
-static int read_unit(const char *text, int64_t *per_second, struct ifs_error *error)
+/* key is unit, or duration_unit. */
+static int read_unit(const char *text, const char *key, int64_t *per_second, struct ifs_error *error)
 {
 	if (*per_second)
-		return ifs_error_set(error, SQLITE_ERROR, "iforest: argument \"unit\" is given twice");
+		return ifs_error_set(error, SQLITE_ERROR, "iforest: argument \"%s\" is given twice", key);
 	*per_second = ifs_time_unit(text);
 	return *per_second ? SQLITE_OK
 			   : ifs_error_set(error, SQLITE_ERROR,
-					   "iforest: cannot read argument \"unit=%s\": it is ns, us, ms or s", text);
+					   "iforest: cannot read argument \"%s=%s\": it is ns, us, ms or s", key, text);
 }
 
 /* Keeps the text of the argument that lists accumulators, to be read once all values are known. Sets *is_one for one that
@@ -295,13 +302,15 @@ static int read_argument(struct ifs_definition *definition, const char *argument
 		else if (sqlite3_stricmp(key, "sync") == 0)
 			rc = read_sync(at, *has_sync, &definition->sync, error);
 		else if (sqlite3_stricmp(key, "unit") == 0)
-			rc = read_unit(at, &definition->per_second, error);
+			rc = read_unit(at, "unit", &definition->per_second, error);
+		else if (sqlite3_stricmp(key, "duration_unit") == 0)
+			rc = read_unit(at, "duration_unit", &definition->durations_per_second, error);
 		else
 			rc = ifs_error_set(
 				error, SQLITE_ERROR,
 				"iforest: unknown argument \"%s\"; there are content, time, duration, end, "
-				"value, variance, histogram, products, by, where, sketch, distinct, counter, sync and "
-				"unit",
+				"value, variance, histogram, products, by, where, sketch, distinct, counter, sync, unit "
+				"and duration_unit",
 				key);
 		*has_sync = *has_sync || sqlite3_stricmp(key, "sync") == 0;
 	}
@@ -316,6 +325,9 @@ static int add_duration(struct ifs_definition *definition, struct ifs_error *err
 	struct ifs_column_name *column;
 
 	definition->duration_value = IFOREST_NO_VALUE;
+	if (definition->durations_per_second && !definition->duration)
+		return ifs_error_set(error, SQLITE_ERROR,
+				     "iforest: duration_unit=... goes with duration=... alone; leave it out");
 	if (!definition->duration && !end->source)
 		return SQLITE_OK;
 	if (definition->duration && end->source)

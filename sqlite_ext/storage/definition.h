@@ -8,7 +8,7 @@
 
 #define IFS_MAX_BY 16
 #define IFS_MOST_CONDITION_BYTES 100000
-#define IFS_MAX_TEXTS (12 + IFOREST_N_KINDS) /* each argument once */
+#define IFS_MAX_TEXTS (13 + IFOREST_N_KINDS) /* each argument once */
 
 /* How the index finds out about changes of its base table. */
 enum ifs_sync {
@@ -28,9 +28,10 @@ struct ifs_definition {
 	char *content;
 	char *time;
 	enum ifs_sync sync;
-	int64_t per_second;	    /* units per second of unit=..., in which text times are counted; 0 if not given */
-	char *duration;		    /* NULL if there is none; otherwise also one of the values */
-	struct ifs_column_name end; /* likewise: a column of ends, and the name of the duration, which is end - time */
+	int64_t per_second;	      /* units per second of unit=..., in which times are counted; 0 if not given */
+	int64_t durations_per_second; /* likewise of duration_unit=..., in which the duration column counts */
+	char *duration;		      /* NULL if there is none; otherwise also one of the values */
+	struct ifs_column_name end;   /* likewise: a column of ends, and the name of the duration, which is end - time */
 	/* condition on the rows of the index, in parentheses, as storage/pure_condition.h rewrites it; NULL: all rows */
 	char *where;
 	bool where_has_like;  /* the condition as given has a LIKE */
@@ -159,7 +160,14 @@ static inline unsigned ifs_first_of_accumulators(const struct ifs_definition *de
 /* Returns the time conversion of an index with this definition; texts have the format of datetime(). */
 static inline struct ifs_times ifs_times_of(const struct ifs_definition *definition, enum ifs_time_kind kind)
 {
-	return (struct ifs_times){ .kind = kind, .per_second = definition->per_second ? definition->per_second : 1000000000 };
+	int64_t per_second = definition->per_second ? definition->per_second : 1000000000;
+	bool has_duration_unit = definition->durations_per_second != 0;
+
+	return (struct ifs_times){ .kind = kind,
+				   .per_second = per_second,
+				   .is_unit_known = definition->per_second != 0,
+				   .has_duration_unit = has_duration_unit,
+				   .durations_per_second = has_duration_unit ? definition->durations_per_second : per_second };
 }
 
 /* Core's values of the index are its value columns, then its hashed columns. If times are reals, so is the duration, which core

@@ -1,5 +1,7 @@
 #include "sqlite_ext/storage/time_kind.h"
 
+#include <math.h>
+
 #include "core/model/real_time.h"
 
 const char *const ifs_time_types[IFS_N_TIME_KINDS] = { "INTEGER", "REAL", "TEXT" };
@@ -112,6 +114,29 @@ enum ifs_time_fault ifs_time_convert(const struct ifs_times *times, sqlite3_valu
 											   : IFS_TIME_OF_OTHER_TYPE;
 }
 
+/* ---- durations ---- */
+
+enum ifs_time_fault ifs_duration_of(const struct ifs_times *times, sqlite3_value *value, int64_t *duration)
+{
+	int64_t factor = times->per_second / times->durations_per_second;
+	double product;
+
+	if (sqlite3_value_type(value) == SQLITE_INTEGER)
+		return __builtin_mul_overflow(sqlite3_value_int64(value), factor, duration) ? IFS_TIME_TOO_FAR : IFS_TIME_OK;
+	product = sqlite3_value_double(value) * (double)factor;
+	if (iforest_integral(round(product), duration))
+		return factor == 1 && round(product) != product ? IFS_TIME_TOO_FINE : IFS_TIME_OK;
+	return IFS_TIME_TOO_FAR;
+}
+
+double ifs_real_duration_of(const struct ifs_times *times, double duration)
+{
+	int64_t per_second = times->per_second, durations = times->durations_per_second;
+
+	return per_second >= durations ? duration * (double)(per_second / durations)
+				       : duration / (double)(durations / per_second);
+}
+
 /* ---- arguments ---- */
 
 static const char *text_of(sqlite3_value *value)
@@ -168,7 +193,7 @@ static int refuse_length(const char *name, const char *argument, sqlite3_value *
 static int text_length(const struct ifs_times *times, const char *name, const char *argument, sqlite3_value *value,
 		       int64_t *length, struct ifs_error *error)
 {
-	int64_t unit = IFOREST_NANOSECONDS / times->per_second;
+	const int64_t unit = IFOREST_NANOSECONDS / times->per_second;
 	const char *text = sqlite3_value_type(value) == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
 	iforest_int128 nanoseconds = 0;
 	enum iforest_text_result result =
@@ -176,6 +201,10 @@ static int text_length(const struct ifs_times *times, const char *name, const ch
 
 	if (result == IFOREST_TEXT_NONE || result == IFOREST_TEXT_CALENDAR)
 		return refuse_length(name, argument, value, result, error);
+	if (times->kind == IFS_TIMES_REAL) {
+		*length = iforest_time_of_real((double)nanoseconds / (double)unit);
+		return SQLITE_OK;
+	}
 	if (result == IFOREST_TEXT_TOO_FINE || nanoseconds % unit || nanoseconds / unit > INT64_MAX)
 		return ifs_error_set(error, SQLITE_ERROR,
 				     "%s: argument %s is no whole number of %s, in which this index counts: %s", name, argument,
@@ -189,14 +218,14 @@ int ifs_length_argument(const struct ifs_times *times, const char *name, const c
 {
 	iforest_int128 nanoseconds;
 
-	if (times->kind == IFS_TIMES_TEXT)
+	if (times->kind == IFS_TIMES_TEXT || (times->is_unit_known && sqlite3_value_type(value) == SQLITE_TEXT))
 		return text_length(times, name, argument, value, length, error);
 	if (sqlite3_value_type(value) == SQLITE_TEXT &&
 	    iforest_text_length_read((const char *)sqlite3_value_text(value), (size_t)sqlite3_value_bytes(value),
 				     &nanoseconds) != IFOREST_TEXT_NONE)
 		return ifs_error_set(error, SQLITE_ERROR,
 				     "%s: argument %s is '%s', but the unit of the time column is not known: give a number in "
-				     "it",
+				     "it, or make the index with unit=...",
 				     name, argument, sqlite3_value_text(value));
 	return ifs_time_argument(times, name, argument, value, length, error);
 }

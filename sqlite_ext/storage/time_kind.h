@@ -16,7 +16,10 @@ enum ifs_time_kind { IFS_TIMES_INTEGER, IFS_TIMES_REAL, IFS_TIMES_TEXT, IFS_N_TI
 
 struct ifs_times {
 	enum ifs_time_kind kind;
-	int64_t per_second;	       /* of texts: units per second */
+	int64_t per_second;	       /* units per second: of texts, or as unit=... says of numbers */
+	bool is_unit_known;	       /* of numbers: it does */
+	bool has_duration_unit;	       /* the unit of the duration column was given */
+	int64_t durations_per_second;  /* units of that column per second */
 	struct iforest_text_form form; /* of texts: the format of results */
 };
 
@@ -47,6 +50,15 @@ static inline enum ifs_time_fault ifs_time_of(const struct ifs_times *times, sql
 	return ifs_time_convert(times, value, time);
 }
 
+/* Converts a number of the duration column to the unit of times; a real, which needs has_duration_unit, is rounded to the
+ * nearest integer. Not for times that are reals.
+ * Faults  IFS_TIME_TOO_FINE: the units are the same, and the real has a fraction; IFS_TIME_TOO_FAR
+ * Requires  durations are not counted in a finer unit than times */
+enum ifs_time_fault ifs_duration_of(const struct ifs_times *times, sqlite3_value *value, int64_t *duration);
+
+/* The same for times that are reals, of durations in any unit. */
+double ifs_real_duration_of(const struct ifs_times *times, double duration);
+
 /* Adds the form of the text, which converts to that time, to the forms of the column. */
 void ifs_time_note_form(const struct ifs_times *times, sqlite3_value *value, int64_t time, struct iforest_text_forms *forms);
 
@@ -59,8 +71,8 @@ const char *ifs_time_unit_word(int64_t per_second);
 /* Returns how bucket boundaries are computed for such times. */
 enum iforest_bucket_edges ifs_time_edges(enum ifs_time_kind kind);
 
-/* Read an argument that must be a time, or a length of time greater than 0 (for a column of integers: any integer). name is
- * the table's, for messages. */
+/* Read an argument that must be a time, or a length of time greater than 0 (for a column of integers: any integer). A length
+ * of numbers may be a text such as '5 minutes' if their unit is known. name is the table's, for messages. */
 int ifs_time_argument(const struct ifs_times *times, const char *name, const char *argument, sqlite3_value *value,
 		      int64_t *time, struct ifs_error *error);
 int ifs_length_argument(const struct ifs_times *times, const char *name, const char *argument, sqlite3_value *value,

@@ -69,7 +69,7 @@ static int rebuild(struct ifs_table *table, int64_t number, struct ifs_error *er
 	if (!rc)
 		rc = ifs_index_make_tables(index, &table->definition, true, error);
 	if (!rc)
-		rc = ifs_build(index, &table->definition, &base_table, error);
+		rc = ifs_build(index, &table->definition, &base_table, false, error);
 	if (!rc)
 		rc = ifs_export_note_all(index, error);
 	ifs_base_table_release(&base_table);
@@ -201,6 +201,36 @@ static int dispatch_command(struct ifs_table *table, const char *command, sqlite
 		table->name, command);
 }
 
+/* ---- Leftovers of an index ---- */
+
+/* Appends DROP ... for each trigger and table of an index, in the order in which they may be dropped. */
+#define LEFT_BEHIND                                                                                                 \
+	"SELECT group_concat('DROP ' || upper(type) || ' \"' || replace(name, '\"', '\"\"') || '\"', '; '), "       \
+	"total(lower(suffix) IN ('page', 'series', 'config')) = 3 FROM "                                            \
+	"(SELECT type, name, substr(name, length(%Q) + 2) AS suffix FROM \"%w\".sqlite_schema "                     \
+	"WHERE type IN ('trigger', 'table') AND substr(name, 1, length(%Q) + 1) = %Q || '_' COLLATE NOCASE "        \
+	"ORDER BY type DESC, name) WHERE suffix COLLATE NOCASE IN ('before_insert', 'insert', 'update', 'delete', " \
+	"'config', 'distinct', 'front', 'log', 'mark', 'page', 'piece', 'series', 'sketch')"
+
+/* Refuses a name for a new index of which the tables are there, but not the index, as a restore leaves them that failed. */
+static int check_leftovers(const struct ifs_index *index, struct ifs_error *error)
+{
+	const char *name = index->name;
+	sqlite3_stmt *statement;
+	int failed, rc = ifs_prepare(error, index->db, &statement, LEFT_BEHIND, name, index->schema, name, name);
+
+	if (rc)
+		return rc;
+	if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int(statement, 1))
+		rc = ifs_error_set(
+			error, SQLITE_ERROR,
+			"iforest: tables and triggers of an index \"%s\" are there without it, as a restore leaves them "
+			"that failed; drop them, and create the index again: %s",
+			name, sqlite3_column_text(statement, 0));
+	failed = sqlite3_finalize(statement);
+	return !rc && failed ? ifs_error_from_db(error, index->db, failed) : rc;
+}
+
 /* ---- Methods ---- */
 
 /* Parses the arguments and initializes the handle, without looking at the index's tables. */
@@ -228,6 +258,8 @@ static int index_create(sqlite3 *db, void *context, int n_arguments, const char 
 		rc = start_index(table, db, context, n_arguments, &error);
 	if (!rc)
 		rc = inspect_for_build(table, &base_table, &error);
+	if (!rc)
+		rc = check_leftovers(&table->index, &error);
 	if (!rc && table->definition.sync == IFS_SYNC_LOG)
 		rc = ifs_triggers_check_names(db, table->index.schema, table->index.name, &error);
 	if (!rc)
@@ -235,7 +267,7 @@ static int index_create(sqlite3 *db, void *context, int n_arguments, const char 
 	if (!rc)
 		rc = ifs_index_make_tables(&table->index, &table->definition, false, &error);
 	if (!rc)
-		rc = ifs_build(&table->index, &table->definition, &base_table, &error);
+		rc = ifs_build(&table->index, &table->definition, &base_table, true, &error);
 	if (!rc)
 		ifs_sidecars_update(&table->index, &error);
 	ifs_base_table_release(&base_table);

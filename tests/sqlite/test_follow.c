@@ -924,10 +924,12 @@ static void a_writer_without_the_extension_is_not_hindered(void **state)
 	remove_database(path);
 }
 
-/* If rows are inserted after the index was created, a column that cannot hold integers is one of reals from the start. */
+/* If rows are inserted after the index was created, a column that is declared for fractions is one of reals from the start. */
 static void an_empty_column_of_reals_is_one(void **state)
 {
-	static const char *const types[] = { "REAL", "DOUBLE", "DOUBLE PRECISION", "FLOAT", "float(24)", "FLOATING POINT", "INTEGER", "NUMERIC", "" };
+	static const char *const types[] = { "REAL", "DOUBLE", "DOUBLE PRECISION", "FLOAT", "float(24)", "NUMERIC", "decimal", "DECIMAL(10, 5)", "NUMBER", "money",
+					     "FLOATING POINT", "INTEGER", "DECIMAL(10)", "NUMERIC(12, 0)", "BOOLEAN", "" };
+	const size_t n_reals = 10;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -936,9 +938,9 @@ static void an_empty_column_of_reals_is_one(void **state)
 		run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts INTEGER, v %s); CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, value=v)", types[i]);
 		run(db, "INSERT INTO t(ts, v) VALUES(1, 2)");
 		/* FLOATING POINT has the affinity INTEGER, because POINT contains INT */
-		run_gives(db, i < 5 ? "real\n" : "integer\n", "SELECT typeof(sum_v) FROM t_if");
+		run_gives(db, i < n_reals ? "real\n" : "integer\n", "SELECT typeof(sum_v) FROM t_if");
 		run(db, "INSERT INTO t(ts, v) VALUES(1, 0.5)");
-		if (i < 5)
+		if (i < n_reals)
 			run_gives(db, "2|2.5\n", "SELECT count, sum_v FROM t_if");
 		else
 			run_fails(db, "iforest: value column \"v\" of row 2 holds the real 0.5, and the index was made when it held integers only", "SELECT sum_v FROM t_if");

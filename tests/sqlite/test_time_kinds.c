@@ -18,17 +18,22 @@ static const struct form {
 	enum kind kind;
 	enum spans spans;
 	int64_t per_second;
+	int64_t duration_units; /* units in one of the table's durations; negative: those in one unit; 0: durations are in units */
 } forms[] = {
-	{ "integers", "INTEGER", "", INTEGERS, POINTS, 1 },
-	{ "integers with durations", "", "", INTEGERS, DURATIONS, 1 },
-	{ "reals", "REAL", "", REALS, POINTS, 1 },
-	{ "reals and integers with durations", "", "", REALS, DURATIONS, 1 },
-	{ "reals with ends", "DOUBLE", "", REALS, ENDS, 1 },
-	{ "texts", "TEXT", "", TEXTS, POINTS, 1000000000 },
-	{ "texts with ends", "DATETIME", "", TEXTS, ENDS, 1000000000 },
-	{ "texts in milliseconds with durations", "timestamp", ", unit=ms", TEXTS, DURATIONS, 1000 },
-	{ "texts in microseconds with ends", "", ", unit=us", TEXTS, ENDS, 1000000 },
-	{ "texts in seconds", "TEXT", ", unit=s", TEXTS, POINTS, 1 },
+	{ "integers", "INTEGER", "", INTEGERS, POINTS, 1, 0 },
+	{ "integers with durations", "", "", INTEGERS, DURATIONS, 1, 0 },
+	{ "reals", "REAL", "", REALS, POINTS, 1, 0 },
+	{ "reals and integers with durations", "", "", REALS, DURATIONS, 1, 0 },
+	{ "reals with ends", "DOUBLE", "", REALS, ENDS, 1, 0 },
+	{ "texts", "TEXT", "", TEXTS, POINTS, 1000000000, 0 },
+	{ "texts with ends", "DATETIME", "", TEXTS, ENDS, 1000000000, 0 },
+	{ "texts in milliseconds with durations", "timestamp", ", unit=ms", TEXTS, DURATIONS, 1000, 0 },
+	{ "texts in microseconds with ends", "", ", unit=us", TEXTS, ENDS, 1000000, 0 },
+	{ "texts in seconds", "TEXT", ", unit=s", TEXTS, POINTS, 1, 0 },
+	{ "integers in microseconds with durations in milliseconds", "INTEGER", ", unit=us, duration_unit=ms", INTEGERS, DURATIONS, 1, 1000 },
+	{ "reals in seconds with durations in milliseconds", "REAL", ", unit=s, duration_unit=ms", REALS, DURATIONS, 1, -1000 },
+	{ "texts in microseconds with durations in seconds", "DATETIME", ", unit=us, duration_unit=s", TEXTS, DURATIONS, 1000000, 1000000 },
+	{ "texts with durations in milliseconds", "TEXT", ", unit=ns, duration_unit=ms", TEXTS, DURATIONS, 1000000000, 1000000 },
 };
 
 enum { N_FORMS = sizeof forms / sizeof *forms };
@@ -248,19 +253,25 @@ static void put_row(sqlite3 *db, struct random *random, int64_t id, const int64_
 	enum spans spans = range.form->spans;
 	char *ts = count ? literal(random, *count) : sqlite3_mprintf("NULL"), *d = NULL, *number = v ? sqlite3_mprintf("%lld", *v) : sqlite3_mprintf("NULL");
 	bool has_length = length && spans != POINTS && (spans == DURATIONS || count);
-	int64_t g = random_below(random, 3);
+	int64_t g = random_below(random, 3), whole = has_length ? *length : 0;
 
+	if (range.form->duration_units > 0 && whole > INT64_C(1) << 50) /* reals do not tell each of them apart */
+		whole = (INT64_C(1) << 50) - 1;
 	if (has_length && spans == ENDS)
 		d = literal(random, *count + *length);
 	else if (has_length && range.form->kind == REALS)
-		d = sqlite3_mprintf("(%lld / %.1f)", *length, range.scale);
+		d = sqlite3_mprintf("(%lld / %.1f)", *length * (range.form->duration_units ? -range.form->duration_units : 1), range.scale);
+	else if (has_length && range.form->duration_units && whole % range.form->duration_units == 0 && one_in(random, 2))
+		d = sqlite3_mprintf("%lld", whole / range.form->duration_units);
+	else if (has_length && range.form->duration_units)
+		d = sqlite3_mprintf("(%lld / %lld.0)", whole, range.form->duration_units);
 	else if (has_length)
-		d = sqlite3_mprintf("%lld", *length);
+		d = sqlite3_mprintf("%lld", whole);
 	run(db, "REPLACE INTO t(id, g, ts, d, v) VALUES(%lld, %lld, %s, %s, %s)", id, g, ts, d ? d : "NULL", number);
 	sqlite3_free(ts);
 	ts = count ? sqlite3_mprintf("%lld", *count) : sqlite3_mprintf("NULL");
 	sqlite3_free(d);
-	d = has_length ? sqlite3_mprintf("%lld", *length) : NULL;
+	d = has_length ? sqlite3_mprintf("%lld", whole) : NULL;
 	run(db, "REPLACE INTO c(id, g, k, d, v) VALUES(%lld, %lld, %s, %s, %s)", id, g, ts, d ? d : "NULL", number);
 	sqlite3_free(ts);
 	sqlite3_free(d);

@@ -176,7 +176,7 @@ static void the_kind_is_settled_by_a_build(void **state)
 	run_fails(db, "iforest: time column \"ts\" of row 4 holds a number (7.5), and times of the index are texts", "SELECT count FROM x");
 	run_fails(db, "iforest: time column \"ts\" of row 4 holds a number (7.5), and times of the index are texts", "INSERT INTO x(x) VALUES('rebuild')");
 	run(db, "UPDATE t SET ts = '7.5' WHERE id = 4");
-	run_fails(db, "iforest: time column \"ts\" of row 4 holds '7.5', which is no time as SQLite's date functions read it", "INSERT INTO x(x) VALUES('rebuild')");
+	run_fails(db, "iforest: time column \"ts\" of row 4 holds '7.5', which is no date, or date and time of day", "INSERT INTO x(x) VALUES('rebuild')");
 	run(db, "UPDATE t SET ts = id; INSERT INTO x(x) VALUES('rebuild')");
 	run_gives(db, "3|3|5\n", "SELECT count, first_ts, last_ts FROM x");
 	close_database(db);
@@ -190,7 +190,9 @@ static void an_empty_column_is_of_its_declared_type(void **state)
 		{ "TEXT", "", "'2026-01-01'", "2026-01-01 00:00:00\n" },     { "DATETIME", "", "'2026-01-01T12:00Z'", "2026-01-01 12:00:00\n" }, { "timestamp", "", "'2026-01-01'", "2026-01-01 00:00:00\n" },
 		{ "date", "", "'2026-01-01'", "2026-01-01 00:00:00\n" },     { "VARCHAR(30)", "", "'2026-01-01'", "2026-01-01 00:00:00\n" },     { "REAL", "", "1", "1.0\n" },
 		{ "DOUBLE PRECISION", "", "0.5", "0.5\n" },		     { "INTEGER", "", "7", "7\n" },					 { "", "", "7", "7\n" },
-		{ "NUMERIC", "", "7", "7\n" },				     { "", ", unit=s", "'2026-01-01'", "2026-01-01 00:00:00\n" },
+		{ "NUMERIC", "", "7", "7.0\n" },				     { "", ", unit=s", "'2026-01-01'", "2026-01-01 00:00:00\n" },
+		{ "INTEGER", ", unit=s", "7", "7\n" },			     { "DECIMAL(10, 2)", ", unit=s", "7.25", "7.25\n" },
+		{ "DECIMAL(10)", "", "7", "7\n" },			     { "NUMBER", "", "7.5", "7.5\n" },
 	};
 
 	(void)state;
@@ -210,21 +212,30 @@ static const struct {
 	const char *rows, *arguments, *message;
 } refused[] = {
 	{ "('2026-01-01', 5, 1)", "duration=d", "iforest: times of \"t\" are texts, which do not tell the unit of column \"d\"; say in what durations are counted: unit=s, unit=ms, unit=us or unit=ns" },
-	{ "('2026-01-01', 5.5, 1)", "duration=d, unit=s", "iforest: duration column \"d\" of row 1 holds the real 5.5; durations beside texts are integers in the unit that unit=... says; add a column of integers: "
-	  "ALTER TABLE \"t\" ADD COLUMN \"d_us\" INTEGER AS (CAST(round(\"d\" * 1000000) AS INTEGER)), and name that in duration=..., with unit=us" },
-	{ "('2026-01-01 00:00:00.5', 5, 1)", "duration=d, unit=s", "iforest: time column \"ts\" of row 1 holds '2026-01-01 00:00:00.5', which has digits beyond the index's unit=s; make the index with a finer unit; ns is the finest" },
+	{ "('2026-01-01', 5.5, 1)", "duration=d, unit=s", "iforest: duration column \"d\" of row 1 holds the real 5.5, and the index counts whole units; say what that column counts: duration_unit=s for seconds" },
+	{ "('2026-01-01', 9e999, 1)", "duration=d, unit=us, duration_unit=s", "iforest: duration column \"d\" of row 1 holds Inf, more us than 64 bits can count; store NULL" },
+	{ "('2026-01-01', 9223372036855.0, 1)", "duration=d, unit=us, duration_unit=s", "iforest: duration column \"d\" of row 1 holds 9223372036855.0, more us than 64 bits can count" },
+	{ "('2026-01-01', 9223372036854.0, 1)", "duration=d, unit=us, duration_unit=s", "" },
+	{ "('2026-01-01', -9223372036855, 1)", "duration=d, unit=us, duration_unit=s", "iforest: duration column \"d\" of row 1 holds -9223372036855, more us than 64 bits can count" },
+	{ "('2026-01-01', 'x', 1)", "duration=d, unit=us, duration_unit=s", "iforest: value column \"d\" of row 1 holds text or a blob (x)" },
+	{ "('2026-01-01', 1, 1)", "duration=d, unit=us, duration_unit=days", "iforest: cannot read argument \"duration_unit=days\": it is ns, us, ms or s" },
+	{ "('2026-01-01', 1, 1)", "duration=d, unit=us, duration_unit=s, duration_unit=s", "iforest: argument \"duration_unit\" is given twice" },
+	{ "('2026-01-01', '2026-01-01', 1)", "end=d, unit=us, duration_unit=s", "iforest: duration_unit=... goes with duration=... alone; leave it out" },
+	{ "(1, 5, 1)", "duration=d, duration_unit=s", "iforest: duration_unit=s needs unit=..., too: what the numbers of column \"ts\" count" },
+	{ "(0.5, 5, 1)", "duration=d, unit=s, duration_unit=ns", "" },
+	{ "('2026-01-01 00:00:00.5', 5, 1)", "duration=d, unit=s", "iforest: time column \"ts\" of row 1 holds '2026-01-01 00:00:00.5', which has digits beyond the index's unit=s; make the index with a finer unit, and say what durations count: unit=us, duration_unit=s" },
 	{ "('2026-01-01 00:00:00.0123456789', 5, 1)", "value=v", "iforest: time column \"ts\" of row 1 holds '2026-01-01 00:00:00.0123456789', which has digits beyond the index's unit=ns; there is no finer unit: add a generated column without them, and name that" },
-	{ "(1, 5, 1)", "duration=d, unit=s", "iforest: unit=s is for times of text, and those of \"t\" are numbers, whose unit is the column's own; leave it out" },
-	{ "(1.5, 5, 1)", "unit=s", "iforest: unit=s is for times of text" },
+	{ "(1, 5, 1)", "duration=d, unit=s", "" },
+	{ "(1.5, 5, 1)", "unit=s", "" },
 	{ "('2026-01-01', 5, 1)", "unit=minutes", "iforest: cannot read argument \"unit=minutes\": it is ns, us, ms or s" },
 	{ "('2026-01-01', 5, 1)", "unit=s, unit=s", "iforest: argument \"unit\" is given twice" },
-	{ "('01/02/2026', 5, 1)", "value=v", "iforest: time column \"ts\" of row 1 holds '01/02/2026', which is no time as SQLite's date functions read it, such as '2026-01-31 23:59:59.5'; add a generated column" },
+	{ "('01/02/2026', 5, 1)", "value=v", "iforest: time column \"ts\" of row 1 holds '01/02/2026', which is no date, or date and time of day, such as '2026-01-31 23:59:59.5'; add a generated column" },
 	{ "('2026-01-01', 5, 1), (12, 1, 1)", "value=v", "iforest: time column \"ts\" of row 2 holds a number (12), and times of the index are texts" },
 	{ "(12, 5, 1), ('2026-01-01', 1, 1)", "value=v", "iforest: time column \"ts\" of row 2 holds text (2026-01-01), and times of the index are integers" },
 	{ "('2026-01-01', 5, 1)", "end=d", "iforest: end column \"d\" of row 1 holds a number (5), and times are texts; ends are, too" },
 	{ "('2026-01-01', '9999-12-31', 1)", "end=d", "iforest: end column \"d\" of row 1 holds '9999-12-31', which lies outside the years 1677 to 2262, all that 64 bits of nanoseconds can count; make the index with unit=us" },
 	{ "('1677-09-22', '2262-04-11', 1)", "end=d", "iforest: end column \"d\" of row 1 holds 2262-04-11, further from the time than 64 bits can say" },
-	{ "('2026-01-01', 'x', 1)", "end=d", "iforest: end column \"d\" of row 1 holds 'x', which is no time as SQLite's date functions read it" },
+	{ "('2026-01-01', 'x', 1)", "end=d", "iforest: end column \"d\" of row 1 holds 'x', which is no date, or date and time of day" },
 	{ "(9007199254740993, 5, 1), (0.5, 1, 1)", "value=v", "iforest: time column \"ts\" of row 1 holds the integer 9007199254740993 beside reals, which cannot hold it exactly" },
 	{ "(0.5, 5, 1)", "end=d AS took, variance=took", "iforest: times of \"t\" are reals, and so are the durations, but variances are kept of integers alone; add a column of integers: "
 	  "ALTER TABLE \"t\" ADD COLUMN \"took_integer\" INTEGER AS (CAST(round((\"d\" - \"ts\") * 1000000) AS INTEGER)), and name that in value=(...) and variance=..." },
