@@ -5,7 +5,7 @@
  *   by columns     all key columns but the last; the canonical form (core/model/series_key.h) of their values identifies a
  *                  row's series
  *   time column    the last key column; int64 in the order of its type: integers, date and timestamps as they are, float8 by
- *                  its bits (-0 as 0, NaN last)
+ *                  its bits (-0 just before 0, NaN last)
  *   value columns  the INCLUDEd ones: integers as they are, numeric(p, s) in units of 10^-s, reals as double; text, bytea and
  *                  uuid as keys of core/model/distinct.h, from which no value can be read
  *

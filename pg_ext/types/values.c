@@ -20,8 +20,6 @@ int64 ifp_key_from_double(double real)
 
 	if (isnan(real))
 		real = get_float8_nan();
-	if (real == 0)
-		real = 0; /* also for -0 */
 	memcpy(&bits, &real, sizeof bits);
 	return bits < 0 ? bits ^ PG_INT64_MAX : bits;
 }

@@ -16,7 +16,8 @@
 int64 ifp_time_from_datum(const struct ifp_definition *definition, Datum datum);
 Datum ifp_time_to_datum(const struct ifp_definition *definition, int64 time);
 
-/* Convert a real to an integer of the same sort order, -0 as 0 and NaN last; and back. */
+/* Convert a real to an integer of the same sort order, -0 just before 0 and NaN last; and back. 0 and -0 are equal to the server's
+ * operators, so bounds of a range of keys are found by these (am/scan_keys.c). */
 int64 ifp_key_from_double(double real);
 double ifp_double_from_key(int64 key);
 
