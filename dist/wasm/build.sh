@@ -14,8 +14,9 @@ mkdir -p "$objects/one" "$objects/timeline" "$objects/include"
 # the headers of the system are of another machine
 cp "$sources"/nanopb/pb*.h "$sources/jsmn.h" "$sources"/zlib/zlib.h "$sources"/zlib/zconf.h "$sources"/sqlite/sqlite3*.h "$objects/include"
 dist/amalgamate.py sqlite "$objects/one"
+sed -n "s/^default_version = '\(.*\)'/#define IFOREST_VERSION \"\1\"/p" sql/pg/iforest.control >"$objects/include/version.h"
 
-options="-std=gnu11 -D_GNU_SOURCE -O3 -I. -I$objects/include -DSQLITE_CORE -DSQLITE_OMIT_LOAD_EXTENSION"
+options="-std=gnu11 -D_GNU_SOURCE -O3 -I. -I$objects/include -include $objects/include/version.h -DSQLITE_CORE -DSQLITE_OMIT_LOAD_EXTENSION"
 # one thread, memory for temporary tables, and nothing that reaches out of the module
 sqlite="-O3 -DSQLITE_THREADSAFE=0 -DSQLITE_TEMP_STORE=3 -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_OMIT_SHARED_CACHE -DSQLITE_OMIT_LOCALTIME -DSQLITE_DQS=0 \
 	-DSQLITE_DEFAULT_MEMSTATUS=0 -DSQLITE_OMIT_DEPRECATED -DSQLITE_ENABLE_COLUMN_METADATA -DSQLITE_ENABLE_MATH_FUNCTIONS -DSQLITE_ENABLE_FTS5 \
@@ -31,7 +32,7 @@ job() {
 	# those that take longest first
 	job "$sources/sqlite/sqlite3.c" "$sqlite"
 	job "$objects/one/iforest.c" "$options"
-	for source in trace/*.c sqlite_ext/trace/*.c tools/rows.c tools/trace2sqlite.c dist/wasm/*.c; do job "$source" "$options"; done
+	for source in trace/*.c sqlite_ext/trace/*.c tools/interrupt.c tools/rows.c tools/terminal.c tools/trace2sqlite.c dist/wasm/*.c; do job "$source" "$options"; done
 	for source in "$sources"/nanopb/pb_common.c "$sources"/nanopb/pb_decode.c; do job "$source" "$options"; done
 	for source in adler32 crc32 inffast inflate inftrees zutil; do job "$sources/zlib/$source.c" -O3; done
 	for source in answers box bytes database frames layout static/worker; do

@@ -84,19 +84,32 @@ takes_another_file() {
 	expected_of chrome.json | diff - "$temporary/shown"
 }
 
-# of the same file by the server, at the same addresses
+compile_server() { cc -std=c11 -D_GNU_SOURCE -O2 -o "$temporary/server" examples/timeline/*.c -lmicrohttpd -lsqlite3 -pthread; }
+
+# frames_are_those_of_the_server FILE DATABASE: of the file in the page, and by the server of the database made of it, at the same addresses
 frames_are_those_of_the_server() {
-	"$build/trace2sqlite" "$temporary/large.db" "$temporary/large.json" >"$temporary/loaded" &&
-		cc -std=c11 -D_GNU_SOURCE -O2 -o "$temporary/server" examples/timeline/*.c -lmicrohttpd -lsqlite3 -pthread || return
-	IFOREST=$build/iforest.so "$temporary/server" "$temporary/large.db" >"$temporary/server.log" &
-	servers=$!
+	IFOREST=$build/iforest.so "$temporary/server" "$2" >"$temporary/server.log" &
+	servers="$servers $!"
 	address=$(line_of "$temporary/server.log" '^http') || return
-	token=${address#*#} address=${address%%#*}
-	show "$temporary/large.json" && run_in_page "$here/wasm_frames.js" >"$temporary/frames"
+	token=${address#*#} served=${address%%#*}
+	show "$1" && run_in_page "$here/wasm_frames.js" >"$temporary/frames"
 	[ "$(grep -c '^[0-9a-f]* ' "$temporary/frames")" -ge 20 ] || { cat "$temporary/frames"; return 1; }
 	grep '^[0-9a-f]* ' "$temporary/frames" | while read -r sum path; do
-		[ "$(curl -s -H "X-Timeline: $token" "$address$path" | sha256sum)" = "$sum  -" ] || { echo "$path differs"; exit 1; }
+		[ "$(curl -s -H "X-Timeline: $token" "$served$path" | sha256sum)" = "$sum  -" ] || { echo "$path differs"; exit 1; }
 	done
+}
+
+# larger than the memory that the page begins with, which grows while frames are computed
+generate_database() {
+	{
+		echo ".load '$build/iforest'"
+		echo 'PRAGMA journal_mode = off; PRAGMA synchronous = off;'
+		echo '.parameter set :spans 5000000'
+		echo '.read sql/sqlite/demo_table.sql'
+		echo '.read sql/sqlite/demo_generate.sql'
+		echo 'ALTER TABLE spans RENAME ts_ns TO ts; ALTER TABLE spans RENAME dur_ns TO dur;'
+		cat examples/timeline/index.sql
+	} | sql "$temporary/generated.db" >/dev/null && [ "$(wc -c <"$temporary/generated.db")" -gt 250000000 ]
 }
 
 opens() {
@@ -129,9 +142,14 @@ done
 report "the page shows a database" shows loaded.db
 report "the page says what is wrong with a file" says_what_is_wrong
 report "and takes another one" takes_another_file
+report "the server compiles" compile_server
+report "a database of more than 250 MB" generate_database
+report "its frames are byte for byte those of the server" frames_are_those_of_the_server "$temporary/generated.db" "$temporary/generated.db"
+rm -f "$temporary/generated.db"
 if [ -e "$traces/pytorch_hta_rank0.json.gz" ]; then
 	report "a trace of 50 MB" "$here/large_trace.py" 50000000 "$temporary/large.json" "$traces/pytorch_hta_rank0.json.gz" "$traces/chrome_thread_time.json.gz"
-	report "its frames are byte for byte those of the server" frames_are_those_of_the_server
+	report "is loaded" eval '"$build/trace2sqlite" "$temporary/large.db" "$temporary/large.json" >"$temporary/loaded"'
+	report "its frames are byte for byte those of the server" frames_are_those_of_the_server "$temporary/large.json" "$temporary/large.db"
 	report "it is opened" opens
 	report "a walk of 300 moves through it" walks "$temporary/walk"
 	take large
