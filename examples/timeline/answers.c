@@ -8,6 +8,9 @@ enum { OK = 200, BAD_REQUEST = 400, NOT_FOUND = 404, SERVER_ERROR = 500 };
 
 bool answers_open(struct answers *answers, const char *path, const char *extension, int n_seconds)
 {
+	const char *slash = strrchr(path, '/');
+
+	answers->file = slash ? slash + 1 : path;
 	return frames_open(&answers->frames, path, extension, n_seconds) && box_open(&answers->box, path, extension, n_seconds);
 }
 
@@ -160,12 +163,21 @@ static struct answer get_stop(struct answers *answers, const struct request *req
 	return finish_json(&body, NULL);
 }
 
+static struct answer get_file(struct answers *answers, const struct request *request)
+{
+	struct bytes body = { .n = 0 };
+
+	(void)request;
+	bytes_append(&body, answers->file, strlen(answers->file));
+	return finish(&body, "text/plain; charset=utf-8", NULL);
+}
+
 static const struct {
 	const char *path;
 	struct answer (*get)(struct answers *answers, const struct request *request);
 } addresses[] = {
 	{ "/trace", get_trace },     { "/frame", get_frame }, { "/arrows", get_arrows }, { "/span", get_span },
-	{ "/instant", get_instant }, { "/sql", get_sql },     { "/stop", get_stop },
+	{ "/instant", get_instant }, { "/sql", get_sql },     { "/stop", get_stop },	 { "/file", get_file },
 };
 
 enum { N_ADDRESSES = sizeof addresses / sizeof *addresses };

@@ -4,6 +4,7 @@
  *   /frame?t0=&t1=&n=&from=&to=   what rows [from, to) show of [t0, t1) on n pixels, times from the base on (frames.h)
  *   /arrows?t0=&t1=&from=&to=     the flows there; with span=ID instead, those of a span
  *   /span?id=            {"name": ..., "ts": ..., "dur": ..., "track": ..., "depth": ...}; /instant?id= the same of an instant
+ *   /file                the name of the database's file, as text
  *   /sql?q=&t0=&t1=      the answer to a question (box.h), /stop stops it
  */
 #ifndef TIMELINE_ANSWERS_H
@@ -15,6 +16,7 @@
 struct answers {
 	struct frames frames;
 	struct box box;
+	const char *file; /* its name, without folders */
 };
 
 /* What is asked: a path, and the value of an argument by its name, which is NULL where there is none. */
@@ -31,7 +33,7 @@ struct answer {
 	struct bytes body;
 };
 
-/* Opens the database of a trace (frames.h); questions may take n_seconds. Returns false after it has said on stderr what is wrong. */
+/* Opens the database of a trace (frames.h), whose path is kept; questions may take n_seconds. Returns false after it has said on stderr what is wrong. */
 bool answers_open(struct answers *answers, const char *path, const char *extension, int n_seconds);
 
 /* Answers, with an error if need be. May be called by several threads. */

@@ -132,6 +132,18 @@ static void note_missing(const char *path, const char *what)
 			  path, what);
 }
 
+/* What the file is instead, where that can be told. */
+static void note_no_spans(sqlite3 *db, const char *path)
+{
+	if (has_table(db, "StringIds") && (has_table(db, "CUPTI_ACTIVITY_KIND_RUNTIME") || has_table(db, "NVTX_EVENTS") ||
+					   has_table(db, "TARGET_INFO_SESSION_START_TIME")))
+		database_complain(
+			"%s is an export of Nsight Systems, which the timeline does not show: docs/nsys.md has queries over it",
+			path);
+	else
+		database_complain("%s has no table spans: trace2sqlite creates one from a trace", path);
+}
+
 /* An index, or two; without them what they are of is not shown. */
 static bool is_indexed(sqlite3 *db, const char *path, const char *table, const char *index, const char *other)
 {
@@ -154,7 +166,7 @@ bool database_tables(sqlite3 *db, const char *path, struct tables *tables)
 	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
 		if (!has_table(db, needed[i])) {
 			if (i == 0)
-				database_complain("%s has no table spans: make it with trace2sqlite", path);
+				note_no_spans(db, path);
 			else
 				note_missing(path, needed[i]);
 			return false;

@@ -6,4 +6,9 @@ function request(address) {
 	return fetch(address, { headers: { 'X-Timeline': location.hash.slice(1) } });
 }
 
+async function showFile() {
+	document.title = `${await (await requestOrThrow('file')).text()} - timeline`;
+}
+
+showFile().catch(() => {});
 getTrace().catch(error => { document.getElementById('frame').textContent = error.message; });

@@ -69,7 +69,7 @@ get() {
 	code "$whole" "$@" "${whole%%#*}$path"
 }
 
-for answer in '400 frame?t0=5&t1=5&n=10&from=0&to=1' '400 frame?t0=0&t1=9&n=x&from=0&to=1' '400 frame?t0=0&t1=9&n=4&from=0&to=100000' '400 frame?t0=0&t1=9&n=4&from=4294967295&to=1' '404 span?id=-5' '404 instant?id=1' '404 ../server.c' '404 box.c' '200 trace' '200 arrows?t0=0&t1=9&from=0&to=1' '400 arrows?t0=9&t1=9&from=0&to=1' '200 sql?q=SELECT+1&t0=0&t1=1' '200 stop'; do
+for answer in '400 frame?t0=5&t1=5&n=10&from=0&to=1' '400 frame?t0=0&t1=9&n=x&from=0&to=1' '400 frame?t0=0&t1=9&n=4&from=0&to=100000' '400 frame?t0=0&t1=9&n=4&from=4294967295&to=1' '404 span?id=-5' '404 instant?id=1' '404 ../server.c' '404 box.c' '200 trace' '200 file' '200 arrows?t0=0&t1=9&from=0&to=1' '400 arrows?t0=9&t1=9&from=0&to=1' '200 sql?q=SELECT+1&t0=0&t1=1' '200 stop'; do
 	[ "$(get "$address" "${answer#* }")" = "${answer%% *}" ]
 	report "${answer#* } is ${answer%% *}" $?
 done
@@ -172,6 +172,14 @@ hostile "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TAB
 printf %s "$hostile_address" | grep -q '^timeline:' && [ -z "$(printf %s "$hostile_address" | tr -d '\040-\176')" ]
 report "what it says of a file has no effect on a terminal" $?
 end_hostile
+
+sql "$temporary/nsys.db" 'CREATE TABLE StringIds(id INTEGER, value TEXT); CREATE TABLE NVTX_EVENTS(start INTEGER)'
+IFOREST=$build/iforest.so "$temporary/server" "$temporary/nsys.db" >"$temporary/nsys.log" 2>&1
+[ $? = 1 ] && grep -q 'nsys.db is an export of Nsight Systems, .*docs/nsys.md' "$temporary/nsys.log"
+report "of a report of Nsight Systems it says where to look" $?
+IFOREST=$build/iforest.so "$temporary/server" "$temporary/hidden-none.db" >"$temporary/none.log" 2>&1
+[ $? = 1 ] && grep -q 'unable to open' "$temporary/none.log"
+report "of a file that is not there, too" $?
 
 # the box for SQL: only reads, only this database, and not for ever
 ask_box() { code "$1" -G "${1%%#*}sql" -d t0=1000 -d t1=2000 --data-urlencode "q=$2"; }
@@ -313,7 +321,8 @@ cat >"$temporary/begins.js" <<-'JS'
 	(async () => {
 		while (!trace || isAsking || isStale)
 			await new Promise(resolve => setTimeout(resolve, 1));
-		const isNear = view.t0 > 3.6e12 && view.t0 <= 7200000009000 && view.t1 >= 7200000999000;
+		const isNamed = document.title.startsWith('far.json-') && document.title.endsWith(' - timeline');
+		const isNear = isNamed && view.t0 > 3.6e12 && view.t0 <= 7200000009000 && view.t1 >= 7200000999000;
 		const saysAll = document.getElementById('where').textContent.match(/of 7200[.0-9]* s in all \(key 0\)/) !== null;
 		window.dispatchEvent(new KeyboardEvent('keydown', { key: '0', bubbles: true }));
 		leaveReport(`${isNear} ${saysAll} ${view.t0 < 0 && view.t1 > trace.length}`);

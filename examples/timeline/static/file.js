@@ -59,6 +59,7 @@ function openFile(file) {
 	draw();
 	opened.textContent = '';
 	told.textContent = file.name;
+	document.title = `${file.name} - timeline`;
 	start.style.display = 'block';
 	worker = new Worker(URL.createObjectURL(new Blob([code], { type: 'text/javascript' })));
 	worker.onmessage = ({ data }) => hear(data, file, began);
