@@ -47,8 +47,8 @@ BEGIN
 	FOR p IN TABLE places ORDER BY id LOOP
 		name := 'place_' || p.id;
 		EXECUTE format('CREATE TABLE %I(ts bigint NOT NULL, name text, %s)', name, p.columns);
-		EXECUTE format('INSERT INTO %I(ts, name%s) SELECT i, ''n'' || i %% 3%s FROM generate_series(1, 50) i', name, CASE WHEN p.columns !~ 'GENERATED|DEFAULT' THEN ', v' END, CASE WHEN p.columns !~ 'GENERATED|DEFAULT' THEN ', i' END);
 		EXECUTE format('CREATE INDEX %I ON %I USING iforest(%s) INCLUDE (v) %s', name || '_if', name, p.keys, p.condition);
+		EXECUTE format('INSERT INTO %I(ts, name%s) SELECT i, ''n'' || i %% 3%s FROM generate_series(1, 50) i', name, CASE WHEN p.columns !~ 'GENERATED|DEFAULT' THEN ', v' END, CASE WHEN p.columns !~ 'GENERATED|DEFAULT' THEN ', i' END);
 		EXECUTE format(p.extra, name);
 	END LOOP;
 END $$;
