@@ -260,7 +260,9 @@ static enum load_status load_trace(struct load *load)
 
 enum load_status load_open(struct load *load)
 {
-	struct trace_options options = { .args = load->options->args, .complete = true, .max_bytes = load->options->max_bytes };
+	struct trace_options options = {
+		.args = load->options->args, .complete = true, .needs_rows = true, .max_bytes = load->options->max_bytes
+	};
 	struct trace_sink sink = {
 		.context = load,
 		.on_span = on_span,

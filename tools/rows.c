@@ -3,6 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "tools/terminal.h"
+#include "trace/trace.h"
+
 const struct loaded_definition loaded_definitions[N_TABLES] = {
 	[TABLE_SPANS] = { "spans",
 			  "span",
@@ -87,6 +90,17 @@ const struct loaded_definition loaded_definitions[N_TABLES] = {
 void rows_print_count(FILE *file, enum loaded_table table, uint64_t n)
 {
 	fprintf(file, "%" PRIu64 " %s%s", n, loaded_definitions[table].what, n == 1 ? "" : "s");
+}
+
+void rows_print_share(FILE *file, const char *path, const struct trace_share *share)
+{
+	if (!trace_share_is_notable(share))
+		return;
+	terminal_print(file, path);
+	fprintf(file, ": %" PRIu64 " %% of it is left out (%" PRIu64 " of %" PRIu64 " events), most of it as: ",
+		(uint64_t)((double)share->n_left_out / (double)share->n_all * 100 + 0.5), share->n_left_out, share->n_all);
+	terminal_print(file, share->cause);
+	fputc('\n', file);
 }
 
 /* The row that is being made: its values are filled in one after the other. */

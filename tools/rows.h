@@ -34,6 +34,9 @@ extern const struct loaded_definition loaded_definitions[N_TABLES];
 /* Prints how many rows there are, such as "1 span" or "0 counter samples". */
 void rows_print_count(FILE *file, enum loaded_table table, uint64_t n);
 
+/* Prints a line that says how much of a file was left out, and why, if that is a notable part of it. */
+void rows_print_share(FILE *file, const char *path, const struct trace_share *share);
+
 struct loaded_value {
 	bool is_null;
 	int64_t integer;

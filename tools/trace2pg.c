@@ -100,8 +100,10 @@ static void print_replaced(uint64_t n, const char *what)
 static void print_summary(const struct load *load)
 {
 	const struct storable_counts *replaced = &load->encoder.replaced;
+	const struct trace_share share = trace_left_out(load->trace);
 	const struct trace_report_line *line;
 
+	rows_print_share(stdout, load->options->path, &share);
 	terminal_print(stdout, load->options->path);
 	printf(" (%s): ", trace_format_name(load->trace));
 	print_counts(stdout, load->n_committed, load->options->tables);

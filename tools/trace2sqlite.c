@@ -303,7 +303,9 @@ static int on_track(void *context, const struct trace_track *track)
 static bool read_file(struct loader *loader, const char *path)
 {
 	const struct trace_sink sink = { loader, on_span, on_sample, on_instant, on_flow, on_track };
-	const struct trace_options options = { .args = loader->args, .complete = true, .max_bytes = loader->max_bytes };
+	const struct trace_options options = {
+		.args = loader->args, .complete = true, .needs_rows = true, .max_bytes = loader->max_bytes
+	};
 	const struct trace_report_line *line;
 	int status = trace_open(path, &options, &sink, &loader->trace);
 
@@ -341,8 +343,10 @@ static void print_summary(const struct loader *loader, const char *path)
 				    [TABLE_INSTANTS] = counts->n_instants,
 				    [TABLE_FLOWS] = counts->n_flows,
 				    [TABLE_TRACKS] = counts->n_tracks };
+	const struct trace_share share = trace_left_out(loader->trace);
 	const struct trace_report_line *line;
 
+	rows_print_share(stdout, path, &share);
 	terminal_print(stdout, path);
 	printf(" (%s): ", trace_format_name(loader->trace));
 	for (int i = 0; i < TABLE_LEFT_OUT; i++) {

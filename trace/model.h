@@ -114,6 +114,7 @@ struct trace_options {
 	bool args;	    /* read the arguments of spans and instants; otherwise skip them */
 	bool complete;	    /* spans have their depth, and their tracks have names; spans come after the file is read */
 	bool strict;	    /* text that violates its format is an error; otherwise it is repaired and counted */
+	bool needs_rows;    /* a file that has something, of which nothing is read, is an error; needs a sink for all */
 	uint64_t max_bytes; /* of the unpacked file; more of them are an error; 0: no limit */
 	size_t piece_bytes; /* bytes of the file parsed at a time; 0: 64 KiB. Does not affect results */
 };
@@ -128,6 +129,12 @@ struct trace_report_line {
 	enum trace_finding finding;
 	const char *what; /* such as "E without B" */
 	uint64_t n;
+};
+
+/* How much of the events of a file was left out, flows apart. */
+struct trace_share {
+	uint64_t n_left_out, n_all;
+	const char *cause; /* the line of the report that counts most; NULL if nothing was left out */
 };
 
 /* Counts of what was read so far. */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { FLOW_KEY_BYTES = 2 * sizeof(struct trace_otlp_id) };
+enum { FLOW_KEY_BYTES = 2 * sizeof(struct trace_otlp_id), USUAL_TRACE_ID_DIGITS = 32 };
 
 void trace_otlp_release(struct trace_otlp *otlp)
 {
@@ -303,6 +303,8 @@ int trace_otlp_add_span(struct trace_otlp *otlp, const struct trace_otlp_span *s
 	otlp->span_id = span->span_id;
 	otlp->start_ns = event.ts_ns;
 	otlp->is_left_out = !span->has_start;
+	otlp->n_spans++;
+	otlp->n_without_times += otlp->is_left_out && span->end_ns == 0 && span->trace_id.n_digits != USUAL_TRACE_ID_DIGITS;
 	if (status == TRACE_OK)
 		status = check_time(otlp, span->end_ns);
 	if (status == TRACE_OK)
@@ -336,6 +338,14 @@ int trace_otlp_add_link(struct trace_otlp *otlp, const struct trace_otlp_id *tra
 	if (otlp->is_left_out)
 		return trace_leave_out(otlp->assembly, 1, "link of a span without a start");
 	return trace_add_flow_point(otlp->assembly, &point);
+}
+
+int trace_otlp_finish(struct trace_otlp *otlp)
+{
+	if (otlp->n_spans == 0 || otlp->n_without_times < otlp->n_spans)
+		return TRACE_OK;
+	return trace_fail(otlp->assembly, TRACE_ERROR_NOT_TRACE, otlp->offset,
+			  "no span has a time or an id: metrics and logs of OTLP are not read, only spans");
 }
 
 /* ---- Events ---- */

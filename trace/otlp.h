@@ -34,7 +34,8 @@ struct trace_otlp {
 	struct trace_json_writer args, attributes;	    /* of the current span or event */
 	struct trace_otlp_id span_id;			    /* of the span added last, and its start */
 	int64_t start_ns;
-	bool is_left_out; /* that span was not added */
+	bool is_left_out;		   /* that span was not added */
+	uint64_t n_spans, n_without_times; /* these have no trace id of the usual length, either */
 };
 
 /* Text without data is absent, and so is a number 0. Attributes are a JSON object. */
@@ -65,6 +66,10 @@ int trace_otlp_add_span(struct trace_otlp *otlp, const struct trace_otlp_span *s
 /* Add to the span added last. */
 int trace_otlp_add_link(struct trace_otlp *otlp, const struct trace_otlp_id *trace_id, const struct trace_otlp_id *span_id);
 int trace_otlp_add_event(struct trace_otlp *otlp, const struct trace_otlp_event *event);
+
+/* At the end of the file: an error if there were spans, and none of them has times or an id, as of metrics that are taken for
+ * spans. */
+int trace_otlp_finish(struct trace_otlp *otlp);
 
 /* ---- Ids and words ---- */
 

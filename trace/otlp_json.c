@@ -623,7 +623,8 @@ static int end(void *parser, const char *bytes, size_t n_bytes)
 	if (status < 0)
 		return trace_fail(reader->otlp.assembly, status, reader->n_taken + reader->frames.problem_at, "%s",
 				  reader->frames.problem);
-	return report(reader);
+	status = trace_otlp_finish(&reader->otlp);
+	return status < 0 ? status : report(reader);
 }
 
 const struct trace_format trace_otlp_json = {

@@ -803,12 +803,16 @@ static int end(void *parser, const char *bytes, size_t n_bytes)
 	struct otlp_reader *reader = parser;
 	uint64_t at = reader->n_taken;
 	bool is_whole = n_bytes == 0 && reader->n_to_skip == 0;
+	int status;
 
 	(void)bytes;
 	for (int level = reader->has_lengths ? LEVEL_DATA : LEVEL_RESOURCE; level <= (int)reader->level; level++)
 		is_whole = is_whole && at == reader->ends[level];
 	if (!is_whole)
 		return fail(reader, TRACE_ERROR_FORMAT, at + n_bytes, "the file ends inside a message");
+	status = trace_otlp_finish(&reader->otlp);
+	if (status < 0)
+		return status;
 	return count_mended(reader) > 0
 		       ? trace_report_add(reader->otlp.assembly, TRACE_MENDED, count_mended(reader), "string that is not UTF-8")
 		       : TRACE_OK;

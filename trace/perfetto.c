@@ -23,6 +23,7 @@ enum { TRACE_PACKET = 1 };
 enum packet_field {
 	PACKET_FTRACE_EVENTS = 1,
 	PACKET_PROCESS_TREE = 2,
+	PACKET_TRUSTED_UID = 3,
 	PACKET_CLOCK_SNAPSHOT = 6,
 	PACKET_TIMESTAMP = 8,
 	PACKET_SEQUENCE = 10,
@@ -37,9 +38,12 @@ enum packet_field {
 	PACKET_CLOCK = 58,
 	PACKET_DEFAULTS = 59,
 	PACKET_TRACK_DESCRIPTOR = 60,
+	PACKET_TRUSTED_PID = 79,
+	PACKET_IS_FIRST = 87,
 	PACKET_RANGE_OF_INTEREST = 90,
 	PACKET_MACHINE = 98,
-	PACKET_ZSTD_COMPRESSED = 133
+	PACKET_ZSTD_COMPRESSED = 133,
+	PACKET_LAST_KNOWN = 139
 };
 enum { FLAG_STATE_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
 enum snapshot_field { SNAPSHOT_CLOCK = 1, SNAPSHOT_PRIMARY_CLOCK = 2 };
@@ -94,6 +98,7 @@ struct trace_perfetto_reader {
 	uint64_t n_clock_changes;    /* changes of the clocks' connections up to which they were retried */
 	uint64_t n_retried_bytes;
 	uint64_t n_mended; /* texts of the current packet that are not UTF-8 */
+	uint64_t n_packets, n_invalid;
 	bool is_giving_up; /* packets that wait are taken, whether their clocks are known or not */
 };
 
@@ -181,30 +186,62 @@ static bool is_of_ftrace(struct trace_message rest)
 	       field.wire == TRACE_WIRE_VARINT;
 }
 
+/* False if the field is not written as Perfetto has it: all but a few are messages. */
+static bool is_sound(const struct trace_field *field)
+{
+	static const uint32_t numbers[] = { PACKET_TRUSTED_UID,	   PACKET_TIMESTAMP,	 PACKET_SEQUENCE,
+					    PACKET_SEQUENCE_FLAGS, PACKET_STATE_CLEARED, PACKET_PREVIOUS_DROPPED,
+					    PACKET_CLOCK,	   PACKET_TRUSTED_PID,	 PACKET_IS_FIRST,
+					    PACKET_MACHINE };
+
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		if (field->number == numbers[i])
+			return field->wire == TRACE_WIRE_VARINT;
+	}
+	return field->wire == TRACE_WIRE_BYTES || field->number > PACKET_LAST_KNOWN;
+}
+
+/* Judges a packet by those of its bytes that there are. TRACE_ROW: it is one of Perfetto's; TRACE_OK: it may be; TRACE_ERROR_FORMAT:
+ * it is none, or cannot be read. */
+static int judge_packet(struct trace_message packet, bool is_cut)
+{
+	struct trace_field field;
+	uint64_t n_field_bytes;
+	bool is_known = false;
+	int status;
+
+	while ((status = trace_message_next_head(&packet, &field, &n_field_bytes)) == TRACE_ROW) {
+		bool is_longer = n_field_bytes > (uint64_t)(packet.end - packet.at);
+
+		if (!is_sound(&field) || (is_longer && !is_cut))
+			return TRACE_ERROR_FORMAT;
+		is_known = is_known || is_of_packet(&field) || (field.number == PACKET_FTRACE_EVENTS && is_of_ftrace(packet));
+		packet.at = is_longer ? packet.end : packet.at + n_field_bytes;
+	}
+	if (status < 0 && !(is_cut && packet.end - packet.at < HEAD_BYTES))
+		return TRACE_ERROR_FORMAT;
+	return is_known ? TRACE_ROW : TRACE_OK;
+}
+
+/* The first packets that say nothing are passed over. */
 static bool recognise(const char *head, size_t n_bytes, bool is_all)
 {
 	struct trace_message file = { head, head + n_bytes };
 	struct trace_field field;
 	uint64_t n_packet_bytes;
+	int status = TRACE_OK;
 
 	(void)is_all;
-	while (trace_message_next_head(&file, &field, &n_packet_bytes) == TRACE_ROW && field.number == TRACE_PACKET &&
-	       field.wire == TRACE_WIRE_BYTES) {
-		uint64_t n_left = (uint64_t)(file.end - file.at), n_field_bytes;
-		struct trace_message packet = { file.at, file.at + (n_packet_bytes < n_left ? n_packet_bytes : n_left) };
+	while (status == TRACE_OK && trace_message_next_head(&file, &field, &n_packet_bytes) == TRACE_ROW &&
+	       field.number == TRACE_PACKET && field.wire == TRACE_WIRE_BYTES) {
+		uint64_t n_left = (uint64_t)(file.end - file.at);
+		bool is_cut = n_packet_bytes > n_left;
+		struct trace_message packet = { file.at, is_cut ? file.end : file.at + n_packet_bytes };
 
-		while (trace_message_next_head(&packet, &field, &n_field_bytes) == TRACE_ROW) {
-			if (is_of_packet(&field) || (field.number == PACKET_FTRACE_EVENTS && is_of_ftrace(packet)))
-				return true;
-			if (n_field_bytes > (uint64_t)(packet.end - packet.at))
-				return false;
-			packet.at += n_field_bytes;
-		}
-		if (n_packet_bytes > n_left)
-			return false;
-		file.at += n_packet_bytes;
+		status = judge_packet(packet, is_cut);
+		file.at = packet.end;
 	}
-	return false;
+	return status == TRACE_ROW;
 }
 
 /* ---- Packets ---- */
@@ -620,8 +657,10 @@ static int judge(struct trace_perfetto_reader *reader, int status)
 		return trace_fail(reader->assembly, TRACE_ERROR_FORMAT, reader->offset, "a text in the packet is not UTF-8");
 	if (status == TRACE_OK && n_mended > 0)
 		return trace_report_add(reader->assembly, TRACE_MENDED, n_mended, "string that is not UTF-8");
-	if (status == TRACE_ERROR_FORMAT && !reader->is_strict)
+	if (status == TRACE_ERROR_FORMAT && !reader->is_strict) {
+		reader->n_invalid++;
 		return left_out(reader, "packet that is no valid protobuf message");
+	}
 	if (status == TRACE_ERROR_FORMAT)
 		return trace_fail(reader->assembly, status, reader->offset, "the packet is no valid protobuf message");
 	if (status == TRACE_ERROR_LIMIT && reader->budget.is_exceeded)
@@ -686,6 +725,7 @@ static int take_packet(struct trace_perfetto_reader *reader, struct trace_text b
 	struct packet packet;
 	int status = read_packet(bytes, &packet);
 
+	reader->n_packets++;
 	return judge(reader, status < 0 ? status : take_fields(reader, &packet));
 }
 
@@ -763,6 +803,8 @@ static int end(void *parser, const char *bytes, size_t n_bytes)
 	reader->offset = reader->n_taken;
 	if ((n_bytes > 0 || reader->n_to_skip > 0) && reader->is_strict)
 		return trace_fail(reader->assembly, TRACE_ERROR_FORMAT, reader->n_taken, "the file ends inside a packet");
+	if (reader->n_packets > 0 && reader->n_invalid >= reader->n_packets)
+		return trace_fail(reader->assembly, TRACE_ERROR_NOT_TRACE, reader->n_taken, "none of the packets can be read");
 	if (n_bytes > 0 || reader->n_to_skip > 0)
 		status = trace_report_add(reader->assembly, TRACE_MENDED, 1, "file that ends inside a packet");
 	if (status == TRACE_OK)

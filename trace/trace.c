@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "trace/chrome_json.h"
+#include "trace/foreign.h"
 #include "trace/format.h"
 #include "trace/otlp_json.h"
 #include "trace/otlp_protobuf.h"
@@ -62,6 +63,8 @@ static int assembly_failed(struct trace *trace, int status)
 	/* an error without an offset is reported without one, except for a limit, which was exceeded where the parser is */
 	if (!problem->has_offset && (status != TRACE_ERROR_LIMIT || !trace->parser))
 		return fail(trace, status, "%s", problem->text);
+	if (status == TRACE_ERROR_NOT_TRACE && trace->format != &trace_spall)
+		return fail(trace, status, "byte %llu: %s. %s", (unsigned long long)offset, problem->text, trace_formats_read);
 	return fail(trace, status, "byte %llu: %s", (unsigned long long)offset, problem->text);
 }
 
@@ -139,8 +142,17 @@ static bool is_utf_16(const struct trace_bytes *piece)
 	return piece->n_bytes >= 2 && (!memcmp(piece->data, "\xFF\xFE", 2) || !memcmp(piece->data, "\xFE\xFF", 2));
 }
 
+/* What a file is that is in no format, or that is told by little: by a brace, or by a field's number. */
+static const char *advice_on(const struct trace *trace, size_t n_head)
+{
+	if (trace->format && trace->format != &trace_chrome_json && trace->format != &trace_perfetto)
+		return NULL;
+	return trace_foreign_advice(trace->piece.data, n_head);
+}
+
 static int find_format(struct trace *trace)
 {
+	const char *advice;
 	const struct trace_bytes *piece = &trace->piece;
 	bool is_longer = piece->n_bytes > TRACE_HEAD_BYTES;
 	size_t n_head = is_longer ? TRACE_HEAD_BYTES : piece->n_bytes;
@@ -155,8 +167,13 @@ static int find_format(struct trace *trace)
 		return trace->read_status;
 	if (!trace->format && is_utf_16(piece))
 		return fail(trace, TRACE_ERROR_NOT_TRACE, "the file is a text in UTF-16; make it UTF-8");
-	if (!trace->format)
-		return fail(trace, TRACE_ERROR_NOT_TRACE, "the file is in no trace format that is known");
+	advice = advice_on(trace, n_head);
+	if (!advice && !trace->format)
+		advice = "the file is in no trace format that is known";
+	if (advice) {
+		trace->format = NULL;
+		return fail(trace, TRACE_ERROR_NOT_TRACE, "%s. %s", advice, trace_formats_read);
+	}
 	trace->parser = trace->format->begin(trace->assembly, &trace->options);
 	return trace->parser ? TRACE_ROW : fail(trace, TRACE_ERROR_MEMORY, "out of memory");
 }
@@ -218,6 +235,20 @@ static int advance(struct trace *trace)
 	return feed(trace);
 }
 
+/* At the end: an error if there was something, and all of it was left out. */
+static int check_rows(struct trace *trace)
+{
+	const struct trace_counts *counts = trace_counts(trace);
+	struct trace_share share = trace_left_out(trace);
+
+	if (!trace->options.needs_rows || !share.cause ||
+	    counts->n_spans + counts->n_samples + counts->n_instants + counts->n_flows > 0)
+		return TRACE_OK;
+	return fail(trace, TRACE_ERROR_NOT_TRACE,
+		    "nothing in it is a span, a counter sample or an instant: all is left out, most of it as \"%s\"",
+		    share.cause);
+}
+
 int trace_step(struct trace *trace)
 {
 	if (trace->status != TRACE_ROW)
@@ -228,6 +259,8 @@ int trace_step(struct trace *trace)
 		trace->status = trace_assembly_finish(trace->assembly);
 		if (trace->status < 0)
 			assembly_failed(trace, trace->status);
+		else if (trace->status == TRACE_OK)
+			trace->status = check_rows(trace);
 	}
 	return trace->status;
 }
@@ -254,6 +287,35 @@ const struct trace_counts *trace_counts(const struct trace *trace)
 const struct trace_report_line *trace_report(const struct trace *trace, size_t i)
 {
 	return trace->assembly ? trace_report_line(trace_assembly_report(trace->assembly), i) : NULL;
+}
+
+static bool is_of_flows(const char *what)
+{
+	return strncmp(what, "flow", 4) == 0 || strncmp(what, "link", 4) == 0 || strstr(what, "flow id");
+}
+
+struct trace_share trace_left_out(const struct trace *trace)
+{
+	const struct trace_counts *counts = trace_counts(trace);
+	const struct trace_report_line *line;
+	struct trace_share share = { 0 };
+	uint64_t n_most = 0;
+
+	for (size_t i = 0; (line = trace_report(trace, i)); i++) {
+		if (line->finding != TRACE_LEFT_OUT || is_of_flows(line->what))
+			continue;
+		share.n_left_out += line->n;
+		if (line->n > n_most)
+			share.cause = line->what;
+		n_most = line->n > n_most ? line->n : n_most;
+	}
+	share.n_all = share.n_left_out + counts->n_spans + counts->n_samples + counts->n_instants;
+	return share;
+}
+
+bool trace_share_is_notable(const struct trace_share *share)
+{
+	return share->n_left_out > 0 && share->n_left_out >= share->n_all / 20;
 }
 
 uint64_t trace_position(const struct trace *trace)

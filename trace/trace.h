@@ -47,6 +47,12 @@ const struct trace_counts *trace_counts(const struct trace *trace);
 /* Returns line i of the report, or NULL after the last. Complete at the end; lines are in order of first use. */
 const struct trace_report_line *trace_report(const struct trace *trace, size_t i);
 
+/* Returns what part was left out. Complete at the end. */
+struct trace_share trace_left_out(const struct trace *trace);
+
+/* True if that is a notable part, which a user must be told first: one in twenty. */
+bool trace_share_is_notable(const struct trace_share *share);
+
 /* Returns the number of bytes read from the file so far, before decompression: for a progress bar. */
 uint64_t trace_position(const struct trace *trace);
 

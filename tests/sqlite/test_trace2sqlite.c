@@ -286,6 +286,31 @@ static void what_fails_changes_nothing(void **state)
 	expect_says("the database is to be a file, and \":memory:\" names none");
 }
 
+/* What is not loaded is said first, unless it is little; a file of which nothing is loaded is an error. */
+static void what_is_left_out_is_said_first(void **state)
+{
+	static char many[4000];
+	size_t n = 0;
+
+	(void)state;
+	write_file("half.json", "[{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"name\":\"a\"},{\"ph\":\"N\",\"ts\":1},{\"ph\":\"s\",\"ts\":1,\"id\":1}]");
+	load(0, "--replace t.db half.json");
+	assert_ptr_equal(strstr(output, "half.json: 50 % of it is left out (1 of 2 events), most of it as: phase N\n"), output);
+	for (int i = 0; i < 39; i++)
+		n += (size_t)snprintf(many + n, sizeof many - n, "%s{\"ph\":\"X\",\"ts\":%d,\"dur\":1}", i ? "," : "[", i);
+	snprintf(many + n, sizeof many - n, ",{\"ph\":\"N\",\"ts\":1}]");
+	write_file("little.json", many);
+	load(0, "--replace t.db little.json");
+	assert_null(strstr(output, "of it is left out"));
+	expect_says("left out: 1 phase N");
+	write_file("nothing.json", "[{\"ph\":\"N\",\"ts\":1},{\"ph\":\"N\",\"ts\":1},{\"ph\":\"D\",\"ts\":1}]");
+	load(1, "--replace t.db nothing.json");
+	expect_says("nothing.json: nothing in it is a span, a counter sample or an instant: all is left out, most of it as \"phase N\"");
+	expect_says("nothing was loaded");
+	write_file("empty.json", "[]");
+	load(0, "--replace t.db empty.json");
+}
+
 static bool exists(const char *name)
 {
 	char path[400];
@@ -465,6 +490,7 @@ int main(void)
 		cmocka_unit_test(every_table_is_filled_and_indexed), cmocka_unit_test(several_files_go_into_one_database),
 		cmocka_unit_test(instants_alone_have_questions),     cmocka_unit_test(counters_are_told_apart_by_their_tracks),
 		cmocka_unit_test(what_fails_changes_nothing),	     cmocka_unit_test(a_failed_load_leaves_no_file),
+		cmocka_unit_test(what_is_left_out_is_said_first),
 		cmocka_unit_test(a_full_disk_leaves_nothing_behind), cmocka_unit_test(a_signal_leaves_the_database_as_it_was),
 		cmocka_unit_test(limits_are_kept),		     cmocka_unit_test(names_are_no_commands_to_the_terminal),
 	};

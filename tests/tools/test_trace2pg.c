@@ -57,6 +57,21 @@ static void every_column_is_as_documented(void **state)
 	assert_int_equal(number_of("SELECT count(*) FROM spans WHERE args IS NULL"), 3);
 }
 
+/* What is not loaded is said first; a file of which nothing is loaded is an error. */
+static void what_is_left_out_is_said_first(void **state)
+{
+	static const char half[] = "[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"ph\":\"N\",\"ts\":1}]";
+	struct child child;
+
+	(void)state;
+	forget_tables();
+	LOAD(&child, 0, "--no-index", write_text("half.json", half));
+	assert_says(child.out, "half.json: 50 % of it is left out (1 of 2 events), most of it as: phase N\n");
+	forget_tables();
+	LOAD(&child, 1, "--no-index", write_text("nothing.json", "[{\"ph\":\"N\",\"ts\":1}]"));
+	assert_says(child.err, "nothing in it is a span, a counter sample or an instant: all is left out, most of it as \"phase N\"");
+}
+
 static void gzip_is_read_too(void **state)
 {
 	const char *path = file_path("small.gz");
@@ -354,7 +369,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_column_is_as_documented),
-		cmocka_unit_test(gzip_is_read_too),
+		cmocka_unit_test(what_is_left_out_is_said_first), cmocka_unit_test(gzip_is_read_too),
 		cmocka_unit_test(batches_of_any_size_give_the_same_rows),
 		cmocka_unit_test(a_trace_without_rows_makes_empty_tables),
 		cmocka_unit_test(existing_tables_are_not_touched_unasked),

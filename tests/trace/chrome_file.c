@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "trace/foreign.h"
+
 char folder[200], trace_path[240];
 struct reading reading;
 const struct choice everything = { .spans = true, .counters = true, .args = true };
@@ -175,11 +177,13 @@ void expect_report(const char *report)
 
 void expect_error(const char *text, int status, const char *error)
 {
-	char expected[400];
+	char expected[700];
 
 	write_file(text, strlen(text));
 	read_path(trace_path, &everything);
 	assert_int_equal(reading.status, status);
-	snprintf(expected, sizeof expected, "%s: %s", trace_path, error);
+	snprintf(expected, sizeof expected, "%s: %s%s%s", trace_path, error,
+		 strstr(reading.error, trace_formats_read) ? ". " : "",
+		 strstr(reading.error, trace_formats_read) ? trace_formats_read : "");
 	assert_string_equal(reading.error, expected);
 }

@@ -182,6 +182,7 @@ static void what_is_no_packet_is_an_error_or_left_out(void **state)
 	       "async uuid:0: Default Track\n"
 	       "left out 1: packet of more than 64 MiB\n"
 	       "mended 1: file that ends inside a packet\n");
+	perfetto_write_event(7, 5, INSTANT, 0, "a", NULL); /* a file that begins with the next packet is no trace */
 	perfetto_begin_packet(7, 5);
 	protobuf_raw(&perfetto_bytes, "\x5a\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01more", 15);
 	perfetto_end_packet();
@@ -189,7 +190,6 @@ static void what_is_no_packet_is_an_error_or_left_out(void **state)
 	perfetto_begin_packet(7, 5);
 	protobuf_varint(&perfetto_bytes, 11, 7); /* not the type that a track event has */
 	perfetto_end_packet();
-	perfetto_write_event(7, 5, INSTANT, 0, "a", NULL);
 	perfetto_expect("instant 1: 5 on uuid:0 a\n"
 	       "async uuid:0: Default Track\n"
 	       "left out 1: packet that is no valid protobuf message\n"
