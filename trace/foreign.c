@@ -9,8 +9,9 @@
 
 enum { MOST_KEYS = 40, LINES_COMPARED = 2 };
 
-const char trace_formats_read[] = "Formats that are read: Chrome JSON, Perfetto protobuf, OTLP (JSON, lines of JSON, protobuf), .spall; "
-				  "plain or gzip";
+const char trace_formats_read[] =
+	"Formats that are read: Chrome JSON, Perfetto protobuf, OTLP (JSON, lines of JSON, protobuf), .spall; "
+	"plain or gzip";
 
 /* ---- Bytes at the start ---- */
 
@@ -145,10 +146,10 @@ static bool contains(struct trace_text text, const char *word)
 
 /* ---- JSON: objects and arrays ---- */
 
-#define TOKENS(...) \
-	(const char *const[])         \
-	{                             \
-		__VA_ARGS__, NULL     \
+#define TOKENS(...)               \
+	(const char *const[])     \
+	{                         \
+		__VA_ARGS__, NULL \
 	}
 
 static bool has_spans_of_otlp(const struct object_keys *keys)
@@ -165,20 +166,24 @@ static bool is_firefox(const struct object_keys *keys)
 {
 	struct trace_text meta = value_of(keys, "\"meta\"");
 
-	return meta.data && (has(keys, "\"threads\"") || has(keys, "\"libs\"") || contains(meta, "\"preprocessedProfileVersion\""));
+	return meta.data &&
+	       (has(keys, "\"threads\"") || has(keys, "\"libs\"") || contains(meta, "\"preprocessedProfileVersion\""));
 }
 
 static const char *advice_on_object(const struct object_keys *keys)
 {
-	if (has(keys, "\"traceEvents\"") || has(keys, "\"resourceSpans\"") || has(keys, "\"resource_spans\"") || has(keys, "\"batches\""))
+	if (has(keys, "\"traceEvents\"") || has(keys, "\"resourceSpans\"") || has(keys, "\"resource_spans\"") ||
+	    has(keys, "\"batches\""))
 		return NULL;
-	if (has_value(keys, "\"data\"", TOKENS("[", "{", "\"traceID\"")) || has_value(keys, "\"data\"", TOKENS("[", "{", "\"spans\"")))
+	if (has_value(keys, "\"data\"", TOKENS("[", "{", "\"traceID\"")) ||
+	    has_value(keys, "\"data\"", TOKENS("[", "{", "\"spans\"")))
 		return "Jaeger's JSON is not read. Make events of Chrome of it: "
 		       "jq '[.data[] | .processes as $p | .spans[] | {ph: \"X\", name: .operationName, ts: .startTime, dur: .duration, "
 		       "pid: $p[.processID].serviceName, tid: .traceID, args: .}]' FILE > OTHER";
 	if (has_value(keys, "\"result\"", TOKENS("{", "\"resourceSpans\"")))
 		return "OTLP stands in \"result\" here, as Jaeger's /api/v3 gives it. Take it out: jq -c .result FILE > OTHER";
-	if (has_value(keys, "\"trace\"", TOKENS("{", "\"resourceSpans\"")) || has_value(keys, "\"trace\"", TOKENS("{", "\"batches\"")))
+	if (has_value(keys, "\"trace\"", TOKENS("{", "\"resourceSpans\"")) ||
+	    has_value(keys, "\"trace\"", TOKENS("{", "\"batches\"")))
 		return "OTLP stands in \"trace\" here, as Tempo's /api/v2/traces gives it. Take it out: jq -c .trace FILE > OTHER";
 	if (has_spans_of_otlp(keys) || has_value(keys, "\"resource\"", TOKENS("{", "\"attributes\"")))
 		return "OTLP's resources stand alone here, without \"resourceSpans\" around them. Put it there: "
@@ -187,7 +192,8 @@ static const char *advice_on_object(const struct object_keys *keys)
 		return "The file begins with metrics, logs or profiles of OTLP, and only spans are read. If there are spans further on: "
 		       "jq -c 'select(.resourceSpans)' FILE > OTHER";
 	if (has_value(keys, "\"$schema\"", TOKENS("\"https://www.speedscope.app")) ||
-	    (has_value(keys, "\"shared\"", TOKENS("{", "\"frames\"")) || (has(keys, "\"shared\"") && has(keys, "\"profiles\""))))
+	    (has_value(keys, "\"shared\"", TOKENS("{", "\"frames\"")) ||
+	     (has(keys, "\"shared\"") && has(keys, "\"profiles\""))))
 		return "speedscope's JSON is not read. Profiles with events (not those with samples) become events of Chrome by "
 		       "jq '[.shared.frames as $f | .profiles[] | select(.type == \"evented\") | .name as $t | "
 		       "({nanoseconds: 0.001, milliseconds: 1000, seconds: 1000000}[.unit] // 1) as $u | .events[] | "
@@ -218,7 +224,8 @@ static const char *advice_on_element(const struct object_keys *keys)
 	if (has_spans_of_otlp(keys))
 		return "OTLP's resources stand alone here, without \"resourceSpans\" around them. Put it there: "
 		       "jq -c '{resourceSpans: .}' FILE > OTHER";
-	if (has(keys, "\"traceId\"") && has(keys, "\"id\"") && (has(keys, "\"timestamp\"") || has(keys, "\"duration\"") || has(keys, "\"name\"")))
+	if (has(keys, "\"traceId\"") && has(keys, "\"id\"") &&
+	    (has(keys, "\"timestamp\"") || has(keys, "\"duration\"") || has(keys, "\"name\"")))
 		return "Zipkin's JSON, which Next.js writes, too, is not read. Make events of Chrome of it: "
 		       "jq -s '[.[][] | select(.timestamp) | {ph: \"X\", name: (.name // \"\"), ts: .timestamp, dur: (.duration // 0), "
 		       "pid: (.localEndpoint.serviceName // \"\"), tid: (.traceId // \"\"), args: .}]' FILE > OTHER";
@@ -260,7 +267,8 @@ static bool is_xplane(struct trace_text text)
 	uint64_t n_bytes;
 	bool has_name = false;
 
-	if (trace_message_next_head(&file, &field, &n_bytes) != TRACE_ROW || field.number != 1 || field.wire != TRACE_WIRE_BYTES)
+	if (trace_message_next_head(&file, &field, &n_bytes) != TRACE_ROW || field.number != 1 ||
+	    field.wire != TRACE_WIRE_BYTES)
 		return false;
 	plane = file;
 	if (n_bytes < (uint64_t)(file.end - file.at))
