@@ -46,6 +46,9 @@ int ifs_table_declare_text(sqlite3 *db, char *sql, struct ifs_error *error)
 
 	if (!rc && (rc = sqlite3_declare_vtab(db, sql)))
 		ifs_error_from_db(error, db, rc);
+	/* A view or a trigger of a database file that is not trusted may read the table. That is innocuous only because all text of
+	 * the file that becomes part of a statement is a name in quotes, one of a few words, or a condition that was judged
+	 * (follow/condition.h); statements of the index are the connection's own, which SQLite does not restrain. */
 	if (!rc)
 		sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	sqlite3_free(sql);

@@ -49,7 +49,7 @@ static int declare(const struct ifs_table *table, sqlite3 *db, struct ifs_error 
 	if (rc)
 		return ifs_error_set(error, rc, NAME ": %s; give the by column another name in the index: by=(c AS c_)",
 				     sqlite3_errmsg(db));
-	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS); /* why it may be: ifs_table_declare_text() */
 	return SQLITE_OK;
 }
 
