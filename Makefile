@@ -89,12 +89,12 @@ all: $(filter-out $(LEFT_OUT),$(LIBRARIES) $(MODULES))
 
 demo: tools
 	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@BUILD='$(BUILD)' TRACE='$(TRACE)' sh sql/sqlite/demo.sh
+	@BUILD='$(BUILD)' sh sql/sqlite/demo.sh
 
 demo-pg: tools
 	@PG_CONFIG='$(PG_CONFIG)' sh sql/pg/demo.sh check
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all pg trace2pg
-	@BUILD='$(BUILD)' TRACE='$(TRACE)' PG_CONFIG='$(PG_CONFIG)' sh sql/pg/demo.sh
+	@BUILD='$(BUILD)' PG_CONFIG='$(PG_CONFIG)' sh sql/pg/demo.sh
 
 # One pool of jobs for compiling and running all suites; one more than cores, as servers are often waited for.
 test:
@@ -220,7 +220,7 @@ RUNNER    =
 RUN       = BUILD=$(RESULTS) IFOREST_BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='$(RUNNER)' tests/run.sh
 runs      = $(addprefix run/,$(patsubst $(BUILD)/%,%,$(1)))
 PROGRAMS := $(call runs,$(call long_first,$(SQLITE) $(REPLAY) $(UNIT) $(CLAIMS)))
-SCRIPTS  := $(call runs,tests/dist/amalgamation.sh tests/dist/pgxs.sh tests/dist/release.sh tests/sqlite/tour.sh tests/vectors/check.sh tests/check_links.sh tests/docs/site.sh tests/docs/live.sh tests/examples/install_core.sh tests/examples/timeline.sh tests/security/build.sh)
+SCRIPTS  := $(call runs,tests/dist/amalgamation.sh tests/dist/pgxs.sh tests/dist/release.sh tests/sqlite/tour.sh tests/vectors/check.sh tests/check_links.sh tests/docs/site.sh tests/docs/live.sh tests/examples/install_core.sh tests/examples/timeline.sh tests/security/build.sh tests/security/scripts.sh)
 .PHONY: $(PROGRAMS) $(SCRIPTS)
 
 run/tests/examples/install_core.sh run/tests/dist/pgxs.sh: | $(if $(HAS_PG),pg)

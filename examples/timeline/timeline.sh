@@ -11,12 +11,13 @@ set -eu
 trace=${1:-}
 case $trace in '' | /*) ;; *) trace=$PWD/$trace ;; esac
 cd "$(dirname "$0")/../.."
+. sql/shown.sh
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=./$BUILD ;; esac
 here=examples/timeline
 
 [ -z "$trace" ] || [ -r "$trace" ] || {
-    printf 'timeline: cannot read %s\nusage: sh examples/timeline/timeline.sh [TRACE | FILE.db]\n' "$trace" | tr -d '\033' >&2
+    printf 'timeline: cannot read %s\nusage: sh examples/timeline/timeline.sh [TRACE | FILE.db]\n' "$trace" | shown >&2
     exit 1
 }
 echo '#include <microhttpd.h>' | cc -E - >/dev/null 2>&1 || {
@@ -54,7 +55,7 @@ else
         trap 'rm -f "$database.new" "$database.new-journal" "$database.said"' EXIT
         trap 'exit 130' INT
         trap 'exit 143' TERM
-        echo "creating $database"
+        printf 'creating %s\n' "$database" | shown
         if [ -n "$trace" ]; then
             make --no-print-directory -s BUILD="$BUILD" trace2sqlite
             "$BUILD/trace2sqlite" "$database.new" "$trace" >"$database.said"

@@ -8,6 +8,7 @@
 # server to show it in.
 set -eu
 cd "$(dirname "$0")/../.."
+. sql/shown.sh
 
 fail() {
     echo "$*" >&2
@@ -132,12 +133,13 @@ compare() {
 # that has most spans.
 questions() {
     PGDATABASE=$1
-    sql -c "SELECT format(E'\\\\set t0 %s\n\\\\set t1 %s\n\\\\set short0 %s\n\\\\set short1 %s', low + width / 10,
-                low + width * 9 / 10, low + width / 2, low + width / 2 + width / 500 + 1)
-            FROM (SELECT min(ts) AS low, max(ts) - min(ts) AS width FROM spans) AS s" >"$work/window.sql"
-    sql -c "SELECT format(E'\\\\set track %L\n\\\\set tracks %L', (array_agg(track ORDER BY count DESC, track))[1],
-                array_agg(track ORDER BY track))
-            FROM (SELECT track, count(*) AS count FROM spans GROUP BY track) AS t" >>"$work/window.sql"
+    sql -c "CREATE TABLE demo_window AS
+            SELECT low + width / 10 AS t0, low + width * 9 / 10 AS t1, low + width / 2 AS short0, low + width / 2 + width / 500 + 1 AS short1, track, tracks
+            FROM (SELECT min(ts) AS low, max(ts) - min(ts) AS width FROM spans) AS s,
+                 (SELECT (array_agg(track ORDER BY count DESC, track))[1] AS track, array_agg(track ORDER BY track) AS tracks
+                  FROM (SELECT track, count(*) AS count FROM spans GROUP BY track) AS t) AS t"
+    # the trace's own texts are values, never a part of what psql reads
+    echo 'SELECT * FROM demo_window \gset' >"$work/window.sql"
     printf '\n   %-44s%14s %12s %12s\n' 'The same answers, by' 'no index' 'B-tree' 'iforest'
     compare demo_first.sql  'the first 100 spans of a window'
     compare demo_latest.sql 'the latest 100 spans of a track'
@@ -176,7 +178,7 @@ tidy() { rm -f "$work"/*.sql "$work"/*.txt "$work"/*.out; }
 echo "1. A real trace"
 if [ -n "$TRACE" ]; then
     title=$(basename "$TRACE")
-    echo "   $TRACE"
+    printf '   %s\n' "$TRACE" | shown
 else
     title='clang compiling this project, eight files at a time'
     record
@@ -235,5 +237,5 @@ The server is gone, and the data with it. For a look around in one of your own:
 
    make pg trace2pg && sudo make install-pg
    psql -c 'CREATE EXTENSION iforest'
-   $BUILD/trace2pg $TRACE
+   $BUILD/trace2pg $(printf %s "$TRACE" | shown)
 END

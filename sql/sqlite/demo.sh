@@ -6,6 +6,7 @@
 # environment: BUILD (where the extensions are and everything is written), TRACE, SQLITE3.
 set -eu
 cd "$(dirname "$0")/../.."
+. sql/shown.sh
 
 BUILD=${BUILD:-build}
 TRACE=${TRACE:-}
@@ -158,12 +159,12 @@ SQL
     compare "$1" demo_track   'the same for one track, at each depth'
     compare "$1" demo_top     'the ten longest spans'
     echo
-    { settings; cat "$work/window.sql"; echo '.mode column'; echo '.headers on'; cat "$work/iforest.sql"; } | sql "$1" | sed 's/^/   /'
+    { settings; cat "$work/window.sql"; echo '.mode column'; echo '.headers on'; cat "$work/iforest.sql"; } | sql "$1" | shown | sed 's/^/   /'
 }
 
 # draw DATABASE TITLE FILE PICTURE
 draw() {
-    echo "   drawing $2"
+    printf '   drawing %s\n' "$2" | shown
     printf '     '
     start_dots
     {
@@ -200,7 +201,7 @@ UNION ALL
 SELECT format('      left out here: %,d span%s never closed', n - loaded, iif(n - loaded = 1, ' that was', 's that were'))
 FROM report, (SELECT count(*) AS loaded FROM spans) WHERE finding = 'read' AND what = 'spans' AND n > loaded;
 SQL
-    } | sql "$1"
+    } | sql "$1" | shown
 }
 
 quoted() { printf '%s' "$1" | sed "s/'/''/g; s/&/\\&amp;/g; s/</\\&lt;/g"; }
@@ -212,7 +213,7 @@ if [ -n "$TRACE" ]; then
     title=$(quoted "$(basename "$TRACE")")
     printf "INSERT INTO files(path) VALUES ('%s');\n" "$(printf '%s' "$TRACE" | sed "s/'/''/g")" >>"$work/files.sql"
     read_bytes=$({ gzip -cdf <"$TRACE" | wc -c; } 2>/dev/null || echo 0)
-    echo "   $TRACE"
+    printf '   %s\n' "$TRACE" | shown
 else
     command -v clang >/dev/null 2>&1 ||
         fail "   there is no clang to record one with: install it, or call make demo TRACE=file with a trace"
