@@ -331,26 +331,67 @@ static enum iforest_status list_of_series(struct ifs_bucket_query *query, uint32
 	return status;
 }
 
-enum { MAX_STACK = 33 };
+/* Lists of the buckets of a group's series, each of more series than the next, merged like the digits of a counter. */
+enum { MAX_STACK = 34 };
 
-/* Adds up the series of a group: a stack of lists, each of more series than the next, merged like the digits of a counter. */
+struct list_stack {
+	struct ifs_bucket_list lists[MAX_STACK];
+	uint32_t n_series[MAX_STACK]; /* of each list */
+	unsigned depth;
+};
+
+/* Merges the last list into the one before it. */
+static enum iforest_status merge_last(struct list_stack *stack, const struct iforest_node_schema *fields)
+{
+	unsigned last = --stack->depth;
+
+	stack->n_series[last - 1] += stack->n_series[last];
+	return bucket_list_merge(&stack->lists[last - 1], &stack->lists[last], fields);
+}
+
+static enum iforest_status merge_all(struct list_stack *stack, const struct iforest_node_schema *fields)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	while (stack->depth > 1 && !status)
+		status = merge_last(stack, fields);
+	return status;
+}
+
+/* Keeps the buckets of overlaps in memory within bounds, which spans of several series may share. */
+static enum iforest_status limit_overlapped(struct ifs_bucket_query *query, struct list_stack *stack)
+{
+	enum iforest_status status = IFOREST_OK;
+	size_t n = 0;
+
+	for (unsigned d = 0; d < stack->depth; d++)
+		n += stack->lists[d].n;
+	if (!query->is_overlap || n <= IFS_MAX_OVERLAPPED)
+		return IFOREST_OK;
+	status = merge_all(stack, fields_of(query));
+	return !status && stack->lists[0].n > IFS_MAX_OVERLAPPED ? IFOREST_TOO_LARGE : status;
+}
+
+/* Adds up the series of a group. */
 static enum iforest_status list_of_group(struct ifs_bucket_query *query, uint32_t from, uint32_t to)
 {
-	struct ifs_bucket_list stack[MAX_STACK] = { { .items = NULL } };
-	unsigned depth = 0;
+	struct list_stack stack = { .depth = 0 };
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32_t m = from; m < to && !status; m++) {
-		status = list_of_series(query, m, &stack[depth++]);
-		for (uint32_t carry = m - from; carry & 1 && !status; carry >>= 1, depth--)
-			status = bucket_list_merge(&stack[depth - 2], &stack[depth - 1], fields_of(query));
+		stack.n_series[stack.depth] = 1;
+		status = list_of_series(query, m, &stack.lists[stack.depth++]);
+		while (!status && stack.depth > 1 && stack.n_series[stack.depth - 2] == stack.n_series[stack.depth - 1])
+			status = merge_last(&stack, fields_of(query));
+		if (!status)
+			status = limit_overlapped(query, &stack);
 	}
-	for (; depth > 1 && !status; depth--)
-		status = bucket_list_merge(&stack[depth - 2], &stack[depth - 1], fields_of(query));
+	if (!status)
+		status = merge_all(&stack, fields_of(query));
 	bucket_list_release(&query->list);
-	query->list = stack[0];
+	query->list = stack.lists[0];
 	for (unsigned d = 1; d < MAX_STACK; d++)
-		bucket_list_release(&stack[d]);
+		bucket_list_release(&stack.lists[d]);
 	query->at = 0;
 	return status;
 }

@@ -316,6 +316,27 @@ static void errors_say_what_to_do(void **state)
 	close_database(db);
 }
 
+/* The buckets that a group keeps in memory are bounded together, not for each of its series. */
+static void buckets_of_a_group_are_bounded_together(void **state)
+{
+	sqlite3 *db = open_spans("(1, 0, 600000), (2, 0, 600000), (3, 5, 0), (4, 0, 599999)");
+	int64_t before, highest;
+
+	(void)state;
+	run(db, "UPDATE t SET a = id; CREATE VIRTUAL TABLE folded USING iforest_overlap(t_if, ())");
+	run_gives(db, "600000|1800000\n", "SELECT count(*), sum(overlaps) FROM folded(0, 1200000, 1200000)"); /* shared buckets count once */
+	run(db, "UPDATE t SET ts = 600000 WHERE a = 2");
+	before = sqlite3_memory_used();
+	sqlite3_memory_highwater(1);
+	run_fails(db, "folded: spans of several series overlap more than 1000000 buckets", "SELECT count(*) FROM folded(0, 1200000, 1200000)");
+	highest = sqlite3_memory_highwater(1);
+	for (int a = 5; a < 13; a++)
+		run(db, "INSERT INTO t(a, ts, dur) VALUES(%d, %d * 600000, 600000)", a, a);
+	run_fails(db, "folded: spans of several series overlap more than 1000000 buckets", "SELECT count(*) FROM folded(0, 12000000, 12000000)");
+	assert_true(sqlite3_memory_highwater(1) < highest + (highest - before) / 2); /* whatever the number of series */
+	close_database(db);
+}
+
 /* The table finds its index by name, and may exist without it. */
 static void the_table_may_be_dropped_without_its_index(void **state)
 {
@@ -349,6 +370,7 @@ int main(void)
 		cmocka_unit_test(peaks_of_other_kinds_of_times),
 		cmocka_unit_test(a_real_span_that_ends_where_it_starts),
 		cmocka_unit_test(errors_say_what_to_do),
+		cmocka_unit_test(buckets_of_a_group_are_bounded_together),
 		cmocka_unit_test(the_table_may_be_dropped_without_its_index),
 	};
 
