@@ -161,6 +161,11 @@ static void read_distribution(Relation heap, Relation index, struct ifp_sqlgen_i
 			errmsg("index \"%s\" is on a distributed table, and its by columns are without the column of the shards, \"%s\"",
 			       sqlgen->index_name, get_attname(RelationGetRelid(heap), column, false)),
 			errhint("Make an index with that column among its by columns; its functions ask every shard."));
+	if (strpbrk(sqlgen->columns, IFP_SHARD) || strpbrk(sqlgen->table, IFP_SHARD) ||
+	    (sqlgen->predicate && strpbrk(sqlgen->predicate, IFP_SHARD)))
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("index \"%s\" is on a distributed table, and a name or expression of it has the character \\x01",
+			       sqlgen->index_name));
 	sqlgen->distributed = sqlgen->table;
 	sqlgen->table = IFP_SHARD;
 }

@@ -10,7 +10,7 @@
 
 #include "access/tupdesc.h"
 
-/* Placeholder for the shard in a query; occurs in no name. */
+/* Placeholder for the shard in a query. An index with this character in a name or expression has no such functions. */
 #define IFP_SHARD "\001"
 
 /* Returns the query with the placeholder replaced by a table. */
