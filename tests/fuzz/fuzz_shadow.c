@@ -1,5 +1,6 @@
-/* Rows of an index's own tables are damaged, beside questions, writes, commands and transactions: nothing breaks, nothing
- * leaks, errors name the index, and after 'rebuild' every answer is that of plain SQL.
+/* Rows of an index's own tables are damaged, beside questions, writes, commands and transactions, all in a connection that opens the
+ * file as a stranger's (trusted_schema off, defensive on but while a row is damaged): nothing breaks, nothing leaks, no function
+ * of the program is called by the file, errors name the index, and after 'rebuild' every answer is that of plain SQL.
  *
  * An input: byte 0 modulo 4 picks the database, or modulo 2 one of those of other times from 32 on below 64, and from 96 on below
  * 128; below 64 it ends with 'rebuild' (which takes most of the time); then steps
@@ -232,7 +233,8 @@ static void odd(sqlite3_context *context, int n, sqlite3_value **arguments)
 		0, 1, -1, 2, 5, 100, 2000, INT32_MAX, UINT32_MAX, INT64_MAX, INT64_MAX - 1, INT64_MIN, INT64_MIN + 1
 	};
 	static const char *const texts[] = { "", "cpu", "7", "content=d", "content=sqlite_schema", "by=(track, u)", "value=(r)", "time=d", "sync=append",
-					     "sync=manual", "x');DROP TABLE d;--" };
+					     "sync=manual", "x');DROP TABLE d;--", "where=(trap())", "where=(trap() OR dur > 0)", "where=(?2 IS NULL)",
+					     "where=(iforest_pending(?2, 1) IS NULL)", "where=((SELECT trap()) = 1)", "where=(1) OR trap()", "where=(dur > 5)", "by=(trap())" };
 	static const double reals[] = { 1.5, -0.0, 1e300, 7.0, 9.3e18 };
 	enum {
 		N_INTEGERS = sizeof integers / sizeof *integers,
@@ -258,6 +260,14 @@ static void odd(sqlite3_context *context, int n, sqlite3_value **arguments)
 	}
 }
 
+/* A function of the program, which no file may call. */
+static void trap(sqlite3_context *context, int n, sqlite3_value **arguments)
+{
+	(void)n;
+	(void)arguments;
+	stop(sqlite3_context_db_handle(context), "is called by the file", "trap()");
+}
+
 /* With a seed an input does the same each time. No two steps of its life may have the same: the ids of manifests would come
  * again. */
 static sqlite3 *open_database(int seed)
@@ -267,8 +277,11 @@ static sqlite3 *open_database(int seed)
 	sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SEED, seed, (sqlite3 *)NULL);
 	if (sqlite3_open(":memory:", &db) || sqlite3_create_function(db, "poke", 3, SQLITE_UTF8, NULL, poke, NULL, NULL) ||
 	    sqlite3_create_function(db, "sealed", 2, SQLITE_UTF8, NULL, sealed, NULL, NULL) ||
-	    sqlite3_create_function(db, "odd", 1, SQLITE_UTF8, NULL, odd, NULL, NULL))
+	    sqlite3_create_function(db, "odd", 1, SQLITE_UTF8, NULL, odd, NULL, NULL) ||
+	    sqlite3_create_function(db, "trap", -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL, trap, NULL, NULL))
 		stop(db, "cannot open", "");
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	return db;
 }
 
@@ -321,14 +334,29 @@ static void expect_named(sqlite3 *db, const char *sql)
 		stop(db, "fails without a name", sql);
 }
 
+/* True if the SQL writes to a table that only the index may write to. SQLite asks as it prepares a statement. */
+static bool is_forgery(const char *sql)
+{
+	static const char *const tables[] = { "d_if_page", "d_if_series", "d_if_config", "d_if_sketch", "d_if_piece", "d_if_distinct" };
+	bool is_one = false;
+
+	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+		is_one = is_one || (strncmp(sql, "SELECT", 6) != 0 && strstr(sql, tables[t]));
+	return is_one;
+}
+
 static sqlite3_stmt *prepare(sqlite3 *db, const uint8_t *step)
 {
 	const char *sql = steps[step[0] % N_STEPS];
 	sqlite3_stmt *statement;
+	int rc;
 
 	if (*sql == '?')
 		sql = "SELECT bucket, sum_dur, max_r_id, last_dur FROM d_if(0, 12500, 300)";
-	if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL)) {
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, !is_forgery(sql), NULL);
+	rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	if (rc) {
 		expect_named(db, sql);
 		return NULL;
 	}
