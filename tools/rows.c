@@ -12,7 +12,7 @@ const struct loaded_definition loaded_definitions[N_TABLES] = {
 			  16,
 			  { { "id", LOADED_INTEGER, true },
 			    { "ts", LOADED_INTEGER, true },
-			    { "dur", LOADED_INTEGER, true },
+			    { "dur", LOADED_INTEGER, false },
 			    { "pid", LOADED_TEXT, true },
 			    { "tid", LOADED_TEXT, true },
 			    { "track", LOADED_TEXT, true },
@@ -191,7 +191,7 @@ struct loaded_row *row_of_span(struct row_maker *maker, const struct trace_span 
 	struct filling filling = begin_row(maker, TABLE_SPANS, span->track->key.n_bytes, (int64_t)span->number);
 
 	fill_integer(&filling, span->ts_ns);
-	fill_integer(&filling, span->dur_ns);
+	fill_optional(&filling, span->dur_ns != TRACE_NEVER_CLOSED, span->dur_ns);
 	fill_place(&filling, span->track, span->thread);
 	fill_text(&filling, span->name);
 	fill_text(&filling, span->category);

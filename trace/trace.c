@@ -315,7 +315,7 @@ struct trace_share trace_left_out(const struct trace *trace)
 
 bool trace_share_is_notable(const struct trace_share *share)
 {
-	return share->n_left_out > 0 && share->n_left_out >= share->n_all / 20;
+	return share->n_left_out > 0 && share->n_left_out > (share->n_all - 1) / 20;
 }
 
 uint64_t trace_position(const struct trace *trace)

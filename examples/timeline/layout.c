@@ -81,13 +81,19 @@ static bool finish(sqlite3 *db, sqlite3_stmt *statement)
 	return false;
 }
 
-/* A track that has spans has some of depth 0. */
+/* The id of the span of a lane that was never closed, whose duration is NULL: what begins later is deeper. */
+#define OPEN_ID \
+	"(SELECT id FROM spans_rows AS r WHERE r.track = f.track AND r.depth = f.depth AND r.ts = f.last_ts AND r.dur IS NULL)"
+
+/* A track that has spans has some of depth 0. A duration of -1 is that of older databases. */
 static const char lanes_sql[] =
 	"SELECT track, depth, max(has_spans), max(has_instants), min(first), max(end), min(open_ts), min(open_id), "
-	"max(span_id), max(instant_id) FROM ("
+	"coalesce(max(span_id), min(open_id)), max(instant_id) FROM ("
 	"SELECT track, depth, 1 AS has_spans, 0 AS has_instants, first_ts AS first, "
-	"last_ts + max(coalesce(last_dur, 0), 0) AS end, iif(min_dur < 0, min_dur_ts, NULL) AS open_ts, "
-	"iif(min_dur < 0, min_dur_id, NULL) AS open_id, max_dur_id AS span_id, NULL AS instant_id FROM spans_if "
+	"max(last_ts, coalesce(last_dur_ts + max(last_dur, 0), last_ts)) AS end, "
+	"CASE WHEN min_dur < 0 THEN min_dur_ts WHEN count > count_dur AND " OPEN_ID " IS NOT NULL THEN last_ts END AS open_ts, "
+	"CASE WHEN min_dur < 0 THEN min_dur_id WHEN count > count_dur THEN " OPEN_ID " END AS open_id, "
+	"max_dur_id AS span_id, NULL AS instant_id FROM spans_if AS f "
 	"UNION ALL SELECT track, 0, 0, 1, first_ts, last_ts, NULL, NULL, NULL, first_id FROM instants_if) "
 	"WHERE first IS NOT NULL AND track IS NOT NULL GROUP BY track, depth ORDER BY track, depth";
 

@@ -162,7 +162,7 @@ async function tipOf({ kind, at, id, row }) {
 	const thing = await answer.json(), name = thing.name || '(no name)', n = kind === 'instant' ? frame.instants.count[at] : 0;
 	if (kind === 'instant')
 		return [name, `instant at ${moment(thing.ts, 1)}, ${thing.track}, id ${id}${n > 1 ? `; ${n} in this pixel` : ''}`];
-	return [name, `${thing.dur < 0 ? 'never closed' : duration(thing.dur ?? 0)}, from ${moment(thing.ts, 1)}, ${thing.track}, depth ${thing.depth}, id ${id}`];
+	return [name, `${(thing.dur ?? -1) < 0 ? 'never closed' : duration(thing.dur)}, from ${moment(thing.ts, 1)}, ${thing.track}, depth ${thing.depth}, id ${id}`];
 }
 
 async function hover(x, y) {

@@ -191,7 +191,7 @@ static void put_span(struct row_queue *queue, const struct trace_span *span)
 {
 	begin_row(queue, (sqlite3_int64)span->number);
 	put_integer(queue, span->ts_ns);
-	put_integer(queue, span->dur_ns);
+	put_optional(queue, span->dur_ns != TRACE_NEVER_CLOSED, span->dur_ns);
 	put_pid_and_tid(queue, span->track, span->thread);
 	put_text(queue, span->track->key);
 	put_integer(queue, span->depth);

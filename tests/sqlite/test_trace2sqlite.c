@@ -178,7 +178,9 @@ static void every_table_is_filled_and_indexed(void **state)
 	expect_rows(
 		"SELECT id, ts, dur, pid, tid, track, name, category, args, depth, process, span_id, kind FROM spans ORDER BY id",
 		"1|10000|20000|1|2|1/2|frame||{\"n\":null}|0|app||thread\n2|12000|4000|1|2|1/2|layout|ui||1|app||thread\n"
-		"3|20000|-1|1|2|async:g:net:0x1|get|net||0|app|0x1|async\n");
+		"3|20000||1|2|async:g:net:0x1|get|net||0|app|0x1|async\n");
+	expect_rows("SELECT name, sum(dur) FROM spans GROUP BY name", "frame|20000\nget|\nlayout|4000\n");
+	expect_rows("SELECT sum(count), sum(count_dur), sum(sum_dur) FROM spans_if", "3|2|24000\n");
 	expect_rows("SELECT ts, pid, name, key, value, track FROM counters", "30000|1|memory|used|12.0|1\n");
 	expect_rows("SELECT ts, track, name FROM instants", "21000|1/2|click\n");
 	expect_rows("SELECT flow_id, from_span, from_ts, to_span, to_ts FROM flows", "9|2|13000|2|14000\n");

@@ -25,11 +25,11 @@ SELECT t.track, CASE WHEN p.upid = 0 AND t.tid IN ('', '0') THEN 0 ELSE t.id END
 FROM tracks t LEFT JOIN _process p ON p.track = t.parent WHERE t.kind = 'thread';
 
 CREATE TEMP VIEW _run AS  -- what runs on a CPU: in Perfetto's files spans of a CPU, in JSON states of a thread
-SELECT s.id, ts, dur, CAST(substr(s.track, 5) AS INTEGER) AS cpu, CAST(span_id AS INTEGER) AS tid, name, args ->> 'end_state' AS end_state,
+SELECT s.id, ts, coalesce(dur, -1) AS dur, CAST(substr(s.track, 5) AS INTEGER) AS cpu, CAST(span_id AS INTEGER) AS tid, name, args ->> 'end_state' AS end_state,
   args ->> 'prio' AS priority, NULL AS of_thread
 FROM spans s WHERE kind = 'cpu'
 UNION ALL
-SELECT id, ts, dur, args ->> 'cpu', NULL, NULL, NULL, NULL, substr(track, 7) FROM spans
+SELECT id, ts, coalesce(dur, -1) AS dur, args ->> 'cpu', NULL, NULL, NULL, NULL, substr(track, 7) FROM spans
 WHERE kind = 'state' AND track LIKE 'state:%' AND name = 'Running' AND args ->> 'cpu' IS NOT NULL;
 
 CREATE TEMP VIEW thread AS
@@ -49,7 +49,7 @@ SELECT a.track, p.upid FROM _above a JOIN tracks k ON k.id = a.id JOIN _process 
 WHERE a.track NOT IN (SELECT track FROM _utid_of);
 
 CREATE TEMP VIEW slice AS  -- instants are slices without a duration
-SELECT 2 * s.id AS id, 2 * s.id AS slice_id, s.ts, s.dur, t.id AS track_id, s.category, s.name, s.depth,
+SELECT 2 * s.id AS id, 2 * s.id AS slice_id, s.ts, coalesce(s.dur, -1) AS dur, t.id AS track_id, s.category, s.name, s.depth,
   CASE WHEN s.args IS NOT NULL THEN 'slice ' || (2 * s.id) END AS arg_set_id, s.args AS _args
 FROM spans s JOIN tracks t USING (track) WHERE s.kind NOT IN ('cpu', 'state')
 UNION ALL
@@ -120,7 +120,7 @@ CREATE TEMP VIEW state_track AS SELECT id, name FROM _track WHERE kind = 'state'
 CREATE TEMP VIEW thread_state_track AS SELECT t.id, t.name, utid FROM _track t JOIN _utid_of USING (track) WHERE kind = 'state';
 CREATE TEMP VIEW process_state_track AS SELECT t.id, t.name, upid FROM _track t JOIN _upid_of USING (track) WHERE kind = 'state';
 CREATE TEMP VIEW state AS
-SELECT row_number() OVER (ORDER BY s.ts, s.id) - 1 AS id, s.ts, s.dur, s.category, s.name AS value, t.id AS track_id
+SELECT row_number() OVER (ORDER BY s.ts, s.id) - 1 AS id, s.ts, coalesce(s.dur, -1) AS dur, s.category, s.name AS value, t.id AS track_id
 FROM spans s JOIN tracks t USING (track) WHERE s.kind = 'state' AND track NOT LIKE 'state:%';
 
 CREATE TEMP VIEW cpu AS SELECT DISTINCT cpu AS id, cpu AS ucpu, cpu FROM _run;
@@ -128,7 +128,7 @@ CREATE TEMP VIEW sched AS
 SELECT r.id, r.ts, r.dur, r.cpu, r.cpu AS ucpu, t.utid, r.end_state, r.priority FROM _run r
 LEFT JOIN thread t ON t.utid = (SELECT utid FROM thread u WHERE u.tid = r.tid UNION ALL SELECT utid FROM _thread u WHERE u.track = r.of_thread LIMIT 1);
 CREATE TEMP VIEW thread_state AS
-SELECT s.id, s.ts, s.dur, s.name AS state, s.args ->> 'io_wait' AS io_wait, s.args ->> 'blocked_function' AS blocked_function, s.args ->> 'cpu' AS cpu, t.utid
+SELECT s.id, s.ts, coalesce(s.dur, -1) AS dur, s.name AS state, s.args ->> 'io_wait' AS io_wait, s.args ->> 'blocked_function' AS blocked_function, s.args ->> 'cpu' AS cpu, t.utid
 FROM spans s LEFT JOIN _thread t ON t.track = substr(s.track, 7) WHERE s.kind = 'state' AND s.track LIKE 'state:%';
 
 CREATE TEMP VIEW stats AS
