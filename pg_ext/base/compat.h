@@ -11,6 +11,7 @@
 #include "access/reloptions.h"
 #include "access/stratnum.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
 #include "commands/explain.h"
 #include "commands/vacuum.h"
 #include "executor/executor.h"
@@ -460,6 +461,13 @@ static inline IndexScanDesc ifp_index_beginscan(IndexScanState *node)
 #define ifp_owns_class(oid) object_ownercheck(RelationRelationId, oid, GetUserId())
 #else
 #define ifp_owns_class(oid) pg_class_ownercheck(oid, GetUserId())
+#endif
+
+/* True if the current user may call the function or aggregate. */
+#if PG_VERSION_NUM >= 160000
+#define ifp_may_execute(oid) (object_aclcheck(ProcedureRelationId, oid, GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
+#else
+#define ifp_may_execute(oid) (pg_proc_aclcheck(oid, GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
 #endif
 
 /* Strategies are those of a B-tree. PostgreSQL 18 needs these functions to know that scans are ordered. */

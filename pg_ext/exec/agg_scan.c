@@ -656,6 +656,19 @@ static bool is_total(const struct ifp_index_query *query, const struct ifp_agg_s
 	return !request.times && !request.firsts && !request.lasts;
 }
 
+/* Raises an error if the user may not call an aggregate, as a plain plan does when it begins. */
+static void require_executable(const struct ifp_index_query *query)
+{
+	ListCell *cell;
+
+	foreach (cell, query->aggregates) {
+		Oid function = lfirst_node(Aggref, cell)->aggfnoid;
+
+		if (!ifp_may_execute(function))
+			aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_AGGREGATE, get_func_name(function));
+	}
+}
+
 /* Prepares an answer, in the current memory context. */
 static struct agg_answer *answer_begin(const struct ifp_index_query *query, PlanState *node)
 {
@@ -663,6 +676,7 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	AttrNumber time = ifp_time_attribute(query);
 	struct ifp_run_keys keys;
 
+	require_executable(query);
 	answer->query = query;
 	answer->node = node;
 	answer->parameters = AllocSetContextCreate(CurrentMemoryContext, "iforest parameters", ALLOCSET_SMALL_SIZES);

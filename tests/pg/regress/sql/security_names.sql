@@ -80,7 +80,8 @@ FROM (SELECT name, v.types, v.result, v.language FROM members m, unnest('{bigint
 WHERE hashtext(name || types::text || result || language) % 100 BETWEEN 1 - 2 * :share AND 2 * :share - 1;
 -- the extension's own functions, put together in another way
 INSERT INTO strangers(command, kind, signature, call, source, is_aggregate)
-SELECT format('CREATE AGGREGATE strange.%I(%s) (%s)', m.name, array_to_string(m.types, ', '), concat_ws(', ', 'SFUNC = ' || changed.step, 'STYPE = ' || aggtranstype::regtype, 'FINALFUNC = ' || nullif(changed.final, '-'), CASE WHEN aggfinalextra AND changed.final <> '-' THEN 'FINALFUNC_EXTRA' END, 'INITCOND = ' || quote_literal(changed.initial))),
+SELECT format('CREATE AGGREGATE strange.%I(%s) (%s)', m.name, array_to_string(m.types, ', '), concat_ws(', ', 'SFUNC = ' || changed.step, 'STYPE = ' || aggtranstype::regtype, 'FINALFUNC = ' || nullif(changed.final, '-'), CASE WHEN aggfinalextra AND changed.final <> '-' THEN 'FINALFUNC_EXTRA' END, 'INITCOND = ' || quote_literal(changed.initial),
+		'COMBINEFUNC = ' || nullif(aggcombinefn::text, '-'), 'SERIALFUNC = ' || nullif(aggserialfn::text, '-'), 'DESERIALFUNC = ' || nullif(aggdeserialfn::text, '-'), 'MINVFUNC = ' || nullif(aggminvtransfn::text, '-'), 'MSFUNC = ' || nullif(aggmtransfn::text, '-'), 'MFINALFUNC = ' || nullif(aggmfinalfn::text, '-'), 'MSTYPE = ' || nullif(aggmtranstype, 0)::regtype)),
 	'AGGREGATE', format('strange.%I(%s)', m.name, array_to_string(m.types, ', ')), format('strange.%I(%s)', m.name, arguments(m.types)), 's_int8', true
 FROM members m JOIN pg_aggregate a ON a.aggfnoid = m.oid, LATERAL (SELECT aggtransfn::text, aggfinalfn::text, CASE WHEN agginitval IS NULL AND aggtranstype <> 'internal'::regtype THEN '\x0102' ELSE agginitval || '1' END
 	UNION ALL SELECT CASE WHEN aggtransfn::text ~ 'first' THEN replace(aggtransfn::text, 'first', 'last') ELSE regexp_replace(aggtransfn::text, 'last|max|min', 'first') END, aggfinalfn::text, agginitval WHERE aggtransfn::text ~ 'first|last|max|min'
@@ -183,6 +184,17 @@ EXPLAIN (COSTS OFF) SELECT iforest_last(v, ts, ctid), iforest_last_row(v, ts, ct
 ALTER FUNCTION iforest_row_ctid RESET ALL;
 EXPLAIN (COSTS OFF) SELECT iforest_last(v, ts, ctid), iforest_last_row(v, ts, ctid) FROM r;
 DROP AGGREGATE strange.latest(anyelement, anycompatible, tid);
+
+-- Who may not call a function or an aggregate is not answered from the index either.
+CREATE ROLE iforest_caller;
+GRANT SELECT ON r TO iforest_caller;
+BEGIN;
+REVOKE EXECUTE ON FUNCTION pg_catalog.sum(bigint), iforest_last(anyelement, anycompatible, tid), iforest_bucket(bigint, bigint, bigint, bigint), pg_catalog.int8div FROM PUBLIC;
+SET LOCAL ROLE iforest_caller;
+SELECT question, outcome(question, true) AS with_index, outcome(question, false) AS without FROM unnest('{"SELECT sum(v) FROM r","SELECT count(*) FROM r","SELECT iforest_last(v, ts, ctid) FROM r","SELECT iforest_bucket(ts, 0, 2000, 2), count(*) FROM r GROUP BY 1","SELECT ts / 1000, count(*) FROM r GROUP BY 1","SELECT count(*) FILTER (WHERE ts / 1000 = 1) FROM r","SELECT count(*) FROM r WHERE ts / 1000 = 1"}'::text[]) question;
+ROLLBACK;
+DROP OWNED BY iforest_caller;
+DROP ROLE iforest_caller;
 
 -- ---- code inside functions of PostgreSQL ----
 -- A cast runs inside to_jsonb(). Its errors are not caught, where nothing would undo what it did: the condition is evaluated for rows, not for ends of windows.
