@@ -219,7 +219,8 @@ static void a_bad_question_is_an_error(void **state)
 	run(db, SPANS ROWS "CREATE VIRTUAL TABLE spans_if USING iforest(" FROM_SPANS ", duration=dur, by=track)");
 	for (size_t i = 0; i < sizeof bad_questions / sizeof bad_questions[0]; i++)
 		run_fails(db, bad_questions[i].message, "SELECT * FROM spans_if WHERE %s", bad_questions[i].where);
-	run_fails(db, "too many arguments", "SELECT * FROM spans_if(1, 2, 3, 4, 5, 'zero', 7, 8)");
+	run_fails(db, "", "SELECT * FROM spans_if(1, 2, 3, 4, 5, 'zero', 7, 8)"); /* SQLite's words, or ours */
+	assert_non_null(strstr(last_message(), "too many arguments"));
 	run_fails(db, "spans_if: too many arguments; there are t0, t1, n, step, origin and fill", "SELECT * FROM spans_if(1, 2, 3, 4, 5, 6, 7)");
 	run_fails(db, "no such column: dur", "SELECT sum(dur) FROM spans_if");
 	run_fails(db, "no such column: ts", "SELECT * FROM spans_if WHERE ts > 5");
