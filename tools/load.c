@@ -136,17 +136,19 @@ static enum load_status skip_row(struct load *load, const struct loaded_row *row
 	return load->encoder.out_of_memory ? LOAD_MEMORY : LOAD_OK;
 }
 
-static void widen_range(struct load *load, const struct loaded_row *row)
+static void take_time(struct tables_times *times, const struct loaded_row *row)
 {
 	int64_t ts_ns = row->values[1].integer;
-	bool is_first = load->sums[TABLE_SPANS].n_rows + load->sums[TABLE_COUNTERS].n_rows == 0;
 
-	if (row->table != TABLE_SPANS && row->table != TABLE_COUNTERS)
+	if (row->table == TABLE_COUNTERS)
+		time_sample_add(&times->counters, ts_ns);
+	if (row->table != TABLE_SPANS)
 		return;
-	if (is_first || ts_ns < load->range.first_ns)
-		load->range.first_ns = ts_ns;
-	if (is_first || ts_ns > load->range.last_ns)
-		load->range.last_ns = ts_ns;
+	if (times->spans.n == 0 || ts_ns < times->first_ns)
+		times->first_ns = ts_ns;
+	if (times->spans.n == 0 || ts_ns > times->last_ns)
+		times->last_ns = ts_ns;
+	time_sample_add(&times->spans, ts_ns);
 }
 
 static enum load_status take_row(struct load *load, const struct loaded_row *row)
@@ -157,7 +159,7 @@ static enum load_status take_row(struct load *load, const struct loaded_row *row
 		return LOAD_MEMORY;
 	if (load->options->max_rows > 0 && load_n_rows(load) == load->options->max_rows)
 		return LOAD_TOO_MANY_ROWS;
-	widen_range(load, row);
+	take_time(&load->times, row);
 	if (load_n_rows(load) % ROWS_A_PROGRESS_STEP == 0)
 		progress_step(&load->progress, trace_position(load->trace), load_n_rows(load));
 	if (load->committed_sums && load_n_rows(load) < n_rows_committed(load))

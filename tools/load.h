@@ -46,7 +46,7 @@ struct load {
 	bool has_tables;	     /* committed ones */
 	bool in_transaction, in_copy;
 	bool is_commit_uncertain; /* the connection broke during a COMMIT: all rows read may be committed */
-	struct tables_range range;
+	struct tables_times times;
 };
 
 /* Opens the file; LOAD_OK, LOAD_BAD_TRACE or LOAD_MEMORY. */

@@ -14,7 +14,7 @@ static const struct {
 	{ TABLE_COUNTERS, "CREATE INDEX ON %s USING iforest (pid, name, counter_id, key, ts) INCLUDE (value)" },
 };
 
-enum { N_INDEXES = sizeof indexes / sizeof *indexes };
+enum { N_INDEXES = sizeof indexes / sizeof *indexes, WINDOW_BYTES = 100 };
 
 /* The size of a list over the columns of a table. */
 enum { LIST_BYTES = 2000 };
@@ -179,15 +179,23 @@ bool tables_vacuum(struct connection *connection, const char *name)
 	return connection_run(connection, "VACUUM (ANALYZE) %s", name);
 }
 
-void tables_print_questions(FILE *file, char *const names[N_TABLES], const uint64_t n_rows[N_TABLES], struct tables_range range)
+static void print_window(char window[WINDOW_BYTES], struct time_sample *times)
+{
+	int64_t a, b;
+
+	time_sample_window(times, &a, &b);
+	snprintf(window, WINDOW_BYTES, "ts >= %" PRId64 " AND ts < %" PRId64, a, b);
+}
+
+void tables_print_questions(FILE *file, char *const names[N_TABLES], const uint64_t n_rows[N_TABLES],
+			    struct tables_times *times)
 {
 	const char *spans = names[TABLE_SPANS], *counters = names[TABLE_COUNTERS];
-	uint64_t first = (uint64_t)range.first_ns, width = (uint64_t)range.last_ns - first, bucket = width / 40 + 1;
-	char window[100];
+	uint64_t bucket = ((uint64_t)times->last_ns - (uint64_t)times->first_ns) / 40 + 1;
+	char window[WINDOW_BYTES];
 
-	snprintf(window, sizeof window, "ts >= %" PRId64 " AND ts < %" PRId64, (int64_t)(first + width / 4),
-		 (int64_t)(first + width / 2 + 1));
 	if (n_rows[TABLE_SPANS] > 0) {
+		print_window(window, &times->spans);
 		fprintf(file, "  SELECT count(*), sum(dur), max(dur) FROM %s WHERE %s;\n", spans, window);
 		fprintf(file, "  SELECT track, count(*), sum(dur), max(dur) FROM %s WHERE %s ", spans, window);
 		fprintf(file, "GROUP BY track ORDER BY 3 DESC;\n");
@@ -195,6 +203,7 @@ void tables_print_questions(FILE *file, char *const names[N_TABLES], const uint6
 		fprintf(file, "count(*), sum(dur), max(dur) FROM %s GROUP BY 1 ORDER BY 1;\n", spans);
 	}
 	if (n_rows[TABLE_COUNTERS] > 0) {
+		print_window(window, &times->counters);
 		fprintf(file, "  SELECT name, count(*), min(value), avg(value), max(value) FROM %s ", counters);
 		fprintf(file, "WHERE %s GROUP BY name;\n", window);
 	}

@@ -10,6 +10,7 @@
 
 #include "tools/connection.h"
 #include "tools/options.h"
+#include "tools/time_sample.h"
 
 /* Creates the tables; with replace, drops existing tables of these names first. */
 bool tables_create(struct connection *connection, char *const names[N_TABLES], bool replace);
@@ -41,13 +42,14 @@ void tables_print_indexes(FILE *file, char *const names[N_TABLES]);
 
 bool tables_vacuum(struct connection *connection, const char *name);
 
-/* The part of the time line that is filled. */
-struct tables_range {
-	int64_t first_ns, last_ns;
+/* The times of the loaded rows. */
+struct tables_times {
+	struct time_sample spans, counters;
+	int64_t first_ns, last_ns; /* of spans */
 };
 
 /* Writes queries for psql that show what to ask. */
 void tables_print_questions(FILE *file, char *const names[N_TABLES], const uint64_t n_rows[N_TABLES],
-			    struct tables_range range);
+			    struct tables_times *times);
 
 #endif

@@ -181,7 +181,7 @@ static enum exit_status finish(struct load *load)
 	is_ready = is_ready && vacuum_tables(load);
 	if (is_ready && load_n_rows(load) > 0) {
 		printf("\nAsk next:\n");
-		tables_print_questions(stdout, load->options->tables, load->n_committed, load->range);
+		tables_print_questions(stdout, load->options->tables, load->n_committed, &load->times);
 	}
 	return is_ready ? EXIT_LOADED : exit_of_failure(EXIT_NOT_INDEXED);
 }

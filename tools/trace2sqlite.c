@@ -17,6 +17,7 @@
 #include "tools/progress.h"
 #include "tools/rows.h"
 #include "tools/terminal.h"
+#include "tools/time_sample.h"
 #include "trace/trace.h"
 
 enum exit_status { EXIT_LOADED = 0, EXIT_NOT_LOADED = 1, EXIT_USAGE = 2 };
@@ -37,7 +38,7 @@ struct loader {
 	struct row_maker maker;
 	struct progress progress;
 	uint64_t n_rows[N_TABLES];
-	int64_t first_ns, last_ns; /* of spans, counter samples and instants */
+	struct time_sample times[N_TABLES]; /* of spans, counter samples and instants */
 	double start_s;
 	bool is_failed; /* in the database, which has the message */
 	bool is_new;	/* there was no database */
@@ -212,16 +213,6 @@ static int bind_value(sqlite3_stmt *insert, int i, enum loaded_type type, const 
 	}
 }
 
-static void widen_range(struct loader *loader, int64_t ts_ns)
-{
-	bool is_first = loader->n_rows[TABLE_SPANS] + loader->n_rows[TABLE_COUNTERS] + loader->n_rows[TABLE_INSTANTS] == 0;
-
-	if (is_first || ts_ns < loader->first_ns)
-		loader->first_ns = ts_ns;
-	if (is_first || ts_ns > loader->last_ns)
-		loader->last_ns = ts_ns;
-}
-
 static uint64_t n_all_rows(const struct loader *loader)
 {
 	uint64_t n_rows = 0;
@@ -259,7 +250,7 @@ static int insert_row(struct loader *loader, const struct loaded_row *row)
 		return TRACE_ERROR_READ;
 	}
 	if (row->table == TABLE_SPANS || row->table == TABLE_COUNTERS || row->table == TABLE_INSTANTS)
-		widen_range(loader, row->values[1].integer);
+		time_sample_add(&loader->times[row->table], row->values[1].integer);
 	if (loader->n_rows[row->table]++ % ROWS_A_PROGRESS_STEP == 0)
 		show_progress(loader);
 	return TRACE_OK;
@@ -399,82 +390,88 @@ static bool load_all(struct loader *loader)
 	return true;
 }
 
-/* What the suggested statements ask: tables, and a window from a to b. */
-struct questions {
-	char *spans, *counters, *instants; /* as they stand between quotes; NULL where there are none */
+/* A table that the suggested statements ask, and a window that holds about half of its rows. */
+struct suggestion {
+	char *name; /* as it stands between quotes; NULL if there are no rows */
 	int64_t a, b;
 };
 
-static void print_indexed(const struct questions *ask)
+static void print_indexed_spans(const struct suggestion *spans)
 {
-	if (ask->spans) {
-		printf("  SELECT sum(count), sum(sum_dur), max(max_dur) FROM \"%s_if\"(%" PRId64 ", %" PRId64 ");\n",
-		       ask->spans, ask->a, ask->b);
-		printf("  SELECT track, depth, count, sum_dur, max_dur FROM \"%s_if\"(%" PRId64 ", %" PRId64
-		       ") ORDER BY sum_dur DESC;\n",
-		       ask->spans, ask->a, ask->b);
-		printf("  SELECT bucket_start, track, count, max_dur FROM \"%s_if\"(%" PRId64 ", %" PRId64
-		       ", 40) WHERE depth = 0;\n",
-		       ask->spans, ask->a, ask->b);
-		printf("  SELECT s.* FROM (SELECT id FROM \"%s_rows\" WHERE ts >= %" PRId64 " AND ts < %" PRId64
-		       " ORDER BY dur DESC LIMIT 5) JOIN \"%s\" s USING(id);\n",
-		       ask->spans, ask->a, ask->b, ask->spans);
-	}
-	if (ask->counters)
-		printf("  SELECT name, key, count, min_value, avg_value, max_value FROM \"%s_if\"(%" PRId64 ", %" PRId64 ");\n",
-		       ask->counters, ask->a, ask->b);
-	if (ask->instants)
-		printf("  SELECT track, count FROM \"%s_if\"(%" PRId64 ", %" PRId64 ") ORDER BY count DESC;\n", ask->instants,
-		       ask->a, ask->b);
+	printf("  SELECT sum(count), sum(sum_dur), max(max_dur) FROM \"%s_if\"(%" PRId64 ", %" PRId64 ");\n", spans->name,
+	       spans->a, spans->b);
+	printf("  SELECT track, depth, count, sum_dur, max_dur FROM \"%s_if\"(%" PRId64 ", %" PRId64
+	       ") ORDER BY sum_dur DESC;\n",
+	       spans->name, spans->a, spans->b);
+	printf("  SELECT bucket_start, depth, count, max_dur FROM \"%s_if\"(%" PRId64 ", %" PRId64
+	       ", 40) WHERE track = (SELECT track FROM \"%s_if\"(%" PRId64 ", %" PRId64 ") ORDER BY count DESC LIMIT 1);\n",
+	       spans->name, spans->a, spans->b, spans->name, spans->a, spans->b);
+	printf("  SELECT s.* FROM (SELECT id FROM \"%s_rows\" WHERE ts >= %" PRId64 " AND ts < %" PRId64
+	       " ORDER BY dur DESC LIMIT 5) JOIN \"%s\" s USING(id);\n",
+	       spans->name, spans->a, spans->b, spans->name);
 }
 
-static void print_plain(const struct questions *ask)
+static void print_indexed(const struct suggestion asked[N_TABLES])
 {
-	if (ask->spans)
+	const struct suggestion *counters = &asked[TABLE_COUNTERS], *instants = &asked[TABLE_INSTANTS];
+
+	if (asked[TABLE_SPANS].name)
+		print_indexed_spans(&asked[TABLE_SPANS]);
+	if (counters->name)
+		printf("  SELECT name, key, count, min_value, avg_value, max_value FROM \"%s_if\"(%" PRId64 ", %" PRId64 ");\n",
+		       counters->name, counters->a, counters->b);
+	if (instants->name)
+		printf("  SELECT track, count FROM \"%s_if\"(%" PRId64 ", %" PRId64 ") ORDER BY count DESC;\n", instants->name,
+		       instants->a, instants->b);
+}
+
+static void print_plain(const struct suggestion asked[N_TABLES])
+{
+	const struct suggestion *spans = &asked[TABLE_SPANS], *counters = &asked[TABLE_COUNTERS],
+				*instants = &asked[TABLE_INSTANTS];
+
+	if (spans->name)
 		printf("  SELECT track, count(*), sum(dur), max(dur) FROM \"%s\" WHERE ts >= %" PRId64 " AND ts < %" PRId64
-		       " AND dur >= 0 GROUP BY track ORDER BY 3 DESC;\n",
-		       ask->spans, ask->a, ask->b);
-	if (ask->counters)
+		       " GROUP BY track ORDER BY 3 DESC;\n",
+		       spans->name, spans->a, spans->b);
+	if (counters->name)
 		printf("  SELECT name, key, count(*), min(value), avg(value), max(value) FROM \"%s\" WHERE ts >= %" PRId64
 		       " AND ts < %" PRId64 " GROUP BY name, key;\n",
-		       ask->counters, ask->a, ask->b);
-	if (ask->instants)
+		       counters->name, counters->a, counters->b);
+	if (instants->name)
 		printf("  SELECT track, count(*) FROM \"%s\" WHERE ts >= %" PRId64 " AND ts < %" PRId64
 		       " GROUP BY track ORDER BY 2 DESC;\n",
-		       ask->instants, ask->a, ask->b);
+		       instants->name, instants->a, instants->b);
 }
 
-static char *asked_table(const struct loader *loader, int table)
+static void print_questions(struct loader *loader)
 {
-	return loader->n_rows[table] > 0 ? sqlite3_mprintf("%w", loader->tables[table]) : NULL;
-}
+	static const enum loaded_table tables[] = { TABLE_SPANS, TABLE_COUNTERS, TABLE_INSTANTS };
+	struct suggestion asked[N_TABLES] = { { 0 } };
+	bool has_any = false;
 
-/* The suggested statements ask for the middle half of the loaded time. */
-static void print_questions(const struct loader *loader)
-{
-	uint64_t width = (uint64_t)loader->last_ns - (uint64_t)loader->first_ns;
-	const struct questions ask = {
-		.spans = asked_table(loader, TABLE_SPANS),
-		.counters = asked_table(loader, TABLE_COUNTERS),
-		.instants = asked_table(loader, TABLE_INSTANTS),
-		.a = (int64_t)((uint64_t)loader->first_ns + width / 4),
-		.b = (int64_t)((uint64_t)loader->last_ns - width / 4 + (loader->last_ns < INT64_MAX)),
-	};
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+		enum loaded_table table = tables[i];
 
-	if (!ask.spans && !ask.counters && !ask.instants)
+		if (loader->n_rows[table] == 0)
+			continue;
+		has_any = true;
+		asked[table].name = sqlite3_mprintf("%w", loader->tables[table]);
+		time_sample_window(&loader->times[table], &asked[table].a, &asked[table].b);
+	}
+	if (!has_any)
 		return;
 	printf("\nAsk next, in the shell: sqlite3 ");
 	terminal_print_path(stdout, loader->database_path);
 	putchar('\n');
 	if (loader->index) {
 		printf("  .load ./build/iforest\n");
-		print_indexed(&ask);
+		print_indexed(asked);
 	} else {
-		print_plain(&ask);
+		print_plain(asked);
 	}
-	sqlite3_free(ask.spans);
-	sqlite3_free(ask.counters);
-	sqlite3_free(ask.instants);
+	for (int i = 0; i < N_TABLES; i++)
+		sqlite3_free(asked[i].name);
 }
 
 /* Opens the database if there is one, or creates it. */

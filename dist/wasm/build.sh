@@ -32,7 +32,7 @@ job() {
 	# those that take longest first
 	job "$sources/sqlite/sqlite3.c" "$sqlite"
 	job "$objects/one/iforest.c" "$options"
-	for source in trace/*.c sqlite_ext/trace/*.c tools/interrupt.c tools/rows.c tools/terminal.c tools/trace2sqlite.c dist/wasm/*.c; do job "$source" "$options"; done
+	for source in trace/*.c sqlite_ext/trace/*.c tools/interrupt.c tools/rows.c tools/terminal.c tools/time_sample.c tools/trace2sqlite.c dist/wasm/*.c; do job "$source" "$options"; done
 	for source in "$sources"/nanopb/pb_common.c "$sources"/nanopb/pb_decode.c; do job "$source" "$options"; done
 	for source in adler32 crc32 inffast inflate inftrees zutil; do job "$sources/zlib/$source.c" -O3; done
 	for source in answers box bytes database frames layout static/worker; do

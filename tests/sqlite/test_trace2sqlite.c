@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,7 +131,7 @@ static void expect_rows(const char *sql, const char *expected)
 	assert_string_equal(rows, expected);
 }
 
-/* Runs the queries that the program printed. */
+/* Runs the queries that the program printed: each has an answer. */
 static void ask_what_is_printed(int n_questions)
 {
 	sqlite3 *database = open_loaded();
@@ -145,6 +146,8 @@ static void ask_what_is_printed(int n_questions)
 			continue;
 		if (sqlite3_prepare_v2(database, line, -1, &statement, NULL) != SQLITE_OK)
 			fail_msg("%s: %s", sqlite3_errmsg(database), line);
+		if (sqlite3_step(statement) != SQLITE_ROW || sqlite3_column_type(statement, 0) == SQLITE_NULL)
+			fail_msg("no answer: %s", line);
 		while (sqlite3_step(statement) == SQLITE_ROW)
 			continue;
 		if (sqlite3_finalize(statement) != SQLITE_OK)
@@ -215,7 +218,7 @@ static void instants_alone_have_questions(void **state)
 		"instants.json",
 		"[{\"ph\":\"i\",\"pid\":1,\"tid\":2,\"ts\":-5,\"name\":\"a\"},{\"ph\":\"i\",\"pid\":1,\"tid\":2,\"ts\":3,\"name\":\"b\"}]");
 	load(0, "--replace t.db instants.json");
-	expect_says("\"instants_if\"(-3000, 1001)");
+	expect_says("\"instants_if\"(-5000, 3001)");
 	ask_what_is_printed(1);
 	load(0, "--replace --no-index t.db instants.json");
 	ask_what_is_printed(1);
@@ -311,6 +314,33 @@ static void what_is_left_out_is_said_first(void **state)
 	expect_says("nothing was loaded");
 	write_file("empty.json", "[]");
 	load(0, "--replace t.db empty.json");
+}
+
+/* One early event, or a gap in the middle, or the ends of time: what is suggested has an answer. */
+static void what_is_suggested_has_an_answer(void **state)
+{
+	static char text[40000];
+
+	(void)state;
+	write_file("early.json", "[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":1,\"name\":\"a\"},"
+				 "{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1000,\"dur\":1,\"name\":\"b\"}]");
+	load(0, "--replace t.db early.json");
+	ask_what_is_printed(4);
+	for (int n_late = 1; n_late <= 300; n_late += 299) {
+		size_t n = (size_t)snprintf(text, sizeof text,
+					    "[{\"ph\":\"X\",\"ts\":-9223372036854775,\"dur\":9e12},{\"ph\":\"C\",\"ts\":5,\"args\":{\"v\":1}},"
+					    "{\"ph\":\"i\",\"ts\":77}");
+
+		for (int i = 0; i < n_late; i++)
+			n += (size_t)snprintf(text + n, sizeof text - n, ",{\"ph\":\"X\",\"tid\":%d,\"ts\":%" PRId64 ",\"dur\":0}",
+					      i % 7, INT64_C(9223372036854775) - i);
+		snprintf(text + n, sizeof text - n, "]");
+		write_file("late.json", text);
+		load(0, "--replace t.db late.json");
+		ask_what_is_printed(6);
+		load(0, "--replace --no-index t.db late.json");
+		ask_what_is_printed(3);
+	}
 }
 
 static bool exists(const char *name)
@@ -492,7 +522,7 @@ int main(void)
 		cmocka_unit_test(every_table_is_filled_and_indexed), cmocka_unit_test(several_files_go_into_one_database),
 		cmocka_unit_test(instants_alone_have_questions),     cmocka_unit_test(counters_are_told_apart_by_their_tracks),
 		cmocka_unit_test(what_fails_changes_nothing),	     cmocka_unit_test(a_failed_load_leaves_no_file),
-		cmocka_unit_test(what_is_left_out_is_said_first),
+		cmocka_unit_test(what_is_suggested_has_an_answer), cmocka_unit_test(what_is_left_out_is_said_first),
 		cmocka_unit_test(a_full_disk_leaves_nothing_behind), cmocka_unit_test(a_signal_leaves_the_database_as_it_was),
 		cmocka_unit_test(limits_are_kept),		     cmocka_unit_test(names_are_no_commands_to_the_terminal),
 	};

@@ -57,6 +57,41 @@ static void every_column_is_as_documented(void **state)
 	assert_int_equal(number_of("SELECT count(*) FROM spans WHERE args IS NULL"), 3);
 }
 
+/* Runs the queries that the program printed: each has an answer. */
+static void ask_what_is_printed(char *out, int n_questions)
+{
+	char *line = strstr(out, "Ask next");
+	int n_asked = 0;
+
+	assert_non_null(line);
+	for (line = strtok(line, "\n"); line; line = strtok(NULL, "\n")) {
+		PGresult *result;
+
+		if (strncmp(line, "  SELECT ", 9) != 0)
+			continue;
+		result = PQexec(pg, line);
+		if (PQntuples(result) == 0 || PQgetisnull(result, 0, 0) || strcmp(PQgetvalue(result, 0, 0), "0") == 0)
+			fail_msg("no answer: %s %s", line, PQresultErrorMessage(result));
+		PQclear(result);
+		n_asked++;
+	}
+	assert_int_equal(n_asked, n_questions);
+}
+
+/* One early event does not leave the suggested windows empty. */
+static void what_is_suggested_has_an_answer(void **state)
+{
+	static const char early[] =
+		"[{\"ph\":\"X\",\"tid\":1,\"ts\":0,\"dur\":1},{\"ph\":\"X\",\"tid\":1,\"ts\":1000,\"dur\":1},"
+		"{\"ph\":\"X\",\"tid\":1,\"ts\":1001,\"dur\":1},{\"ph\":\"C\",\"name\":\"c\",\"ts\":500,\"args\":{\"v\":1}}]";
+	struct child child;
+
+	(void)state;
+	forget_tables();
+	LOAD(&child, 0, "--no-index", write_text("early.json", early));
+	ask_what_is_printed(child.out, 4);
+}
+
 /* What is not loaded is said first; a file of which nothing is loaded is an error. */
 static void what_is_left_out_is_said_first(void **state)
 {
@@ -280,22 +315,6 @@ static void a_damaged_file_gives_the_rows_before(void **state)
 	assert_small_is_loaded();
 }
 
-/* The questions that are printed can be asked as they are. */
-static void ask_what_is_printed(char *printed)
-{
-	char *line = strstr(printed, "Ask next:\n");
-	int n_asked = 0;
-
-	assert_non_null(line);
-	for (line = strtok(line, "\n"); line; line = strtok(NULL, "\n")) {
-		if (strncmp(line, "  SELECT ", 9) == 0) {
-			run("%s", line);
-			n_asked++;
-		}
-	}
-	assert_int_equal(n_asked, 4);
-}
-
 static void indexes_are_made_and_questions_printed(void **state)
 {
 	struct child child;
@@ -308,7 +327,7 @@ static void indexes_are_made_and_questions_printed(void **state)
 				   "WHERE amname = 'iforest' AND indrelid IN ('spans'::regclass, 'counters'::regclass) AND indisvalid"), 3);
 	assert_int_equal(number_of("SELECT count(*) FROM pg_class WHERE oid IN ('spans'::regclass, 'counters'::regclass) "
 				   "AND reltuples = 3 AND relallvisible = 1"), 2);
-	ask_what_is_printed(child.out);
+	ask_what_is_printed(child.out, 4);
 	LOAD(&child, 0, "--resume", file_path("small.json"));
 	assert_says(child.out, "iforest indexes are there already");
 	assert_small_is_loaded();
@@ -331,7 +350,7 @@ static void without_the_extension_loading_succeeds(void **state)
 	assert_says(child.err, "make install-pg");
 	assert_says(child.err, "CREATE INDEX ON \"public\".\"spans\" USING iforest (track, ts) INCLUDE (dur) WITH (duration = 'dur');");
 	assert_small_is_loaded();
-	ask_what_is_printed(child.out);
+	ask_what_is_printed(child.out, 4);
 }
 
 /* What is to be done then begins with the extension. */
@@ -369,7 +388,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_column_is_as_documented),
-		cmocka_unit_test(what_is_left_out_is_said_first), cmocka_unit_test(gzip_is_read_too),
+		cmocka_unit_test(what_is_left_out_is_said_first),
+		cmocka_unit_test(what_is_suggested_has_an_answer), cmocka_unit_test(gzip_is_read_too),
 		cmocka_unit_test(batches_of_any_size_give_the_same_rows),
 		cmocka_unit_test(a_trace_without_rows_makes_empty_tables),
 		cmocka_unit_test(existing_tables_are_not_touched_unasked),
