@@ -247,8 +247,8 @@ static bool is_value_among_keys(Relation index)
 	Oid before = getBaseType(TupleDescAttr(RelationGetDescr(index), n_keys - 2)->atttypid);
 
 	return index->rd_index->indkey.values[n_keys - 1] != 0 &&
-	       IndexRelationGetNumberOfAttributes(index) - n_keys < IFOREST_MAX_VALUES &&
-	       (is_date_or_timestamp(before) || (is_integer(before) && !is_date_or_timestamp(last)));
+	       IndexRelationGetNumberOfAttributes(index) - n_keys < IFOREST_MAX_VALUES && !is_date_or_timestamp(last) &&
+	       (is_date_or_timestamp(before) || (is_integer(before) && !is_integer(last)));
 }
 
 static void notice_many_series(const struct build_state *build)
@@ -268,7 +268,7 @@ static void notice_many_series(const struct build_state *build)
 		is_value_among_keys(index)
 			? errhint("Values to be aggregated are INCLUDEd: probably USING iforest %s is meant.",
 				  with_value_included(index))
-			: errhint("Leave out by columns that differ from row to row."));
+			: errhint("Leave out by columns that differ from row to row; INCLUDE those whose values are aggregated."));
 }
 
 /* ---- functions that PostgreSQL calls ---- */

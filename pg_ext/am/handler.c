@@ -216,12 +216,7 @@ pg_attribute_hot void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPa
 
 /* ---- operator classes ---- */
 
-static bool complain(const char *family, const char *what, Oid oid, char *(*format)(Oid))
-{
-	ereport(INFO, errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-		errmsg("operator family \"%s\" of access method iforest: %s %s", family, format(oid), what));
-	return false;
-}
+/* Messages are those of btvalidate(), so that they are translated. */
 
 /* Checks that every operator is one of the five comparisons, returns a boolean, and is used for searching only. */
 static bool check_operators(CatCList *list, const char *family)
@@ -230,14 +225,26 @@ static bool check_operators(CatCList *list, const char *family)
 
 	for (int i = 0; i < list->n_members; i++) {
 		Form_pg_amop form = (Form_pg_amop)GETSTRUCT(&list->members[i]->tuple);
+		const char *operator= format_operator(form->amopopr);
 
-		if (form->amopstrategy < 1 || form->amopstrategy > BTMaxStrategyNumber)
-			result = complain(family, "has a strategy number that is none of btree's", form->amopopr,
-					  format_operator);
-		if (form->amoppurpose != AMOP_SEARCH || OidIsValid(form->amopsortfamily))
-			result = complain(family, "is an ordering operator", form->amopopr, format_operator);
-		if (!check_amop_signature(form->amopopr, BOOLOID, form->amoplefttype, form->amoprighttype))
-			result = complain(family, "has a wrong signature", form->amopopr, format_operator);
+		if (form->amopstrategy < 1 || form->amopstrategy > BTMaxStrategyNumber) {
+			ereport(INFO, errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				errmsg("operator family \"%s\" of access method %s contains operator %s with invalid strategy number %d",
+				       family, "iforest", operator, form->amopstrategy));
+			result = false;
+		}
+		if (form->amoppurpose != AMOP_SEARCH || OidIsValid(form->amopsortfamily)) {
+			ereport(INFO, errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				errmsg("operator family \"%s\" of access method %s contains invalid ORDER BY specification for operator %s",
+				       family, "iforest", operator));
+			result = false;
+		}
+		if (!check_amop_signature(form->amopopr, BOOLOID, form->amoplefttype, form->amoprighttype)) {
+			ereport(INFO, errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				errmsg("operator family \"%s\" of access method %s contains operator %s with wrong signature",
+				       family, "iforest", operator));
+			result = false;
+		}
 	}
 	return result;
 }
@@ -250,13 +257,38 @@ static bool check_functions(CatCList *list, const char *family)
 	for (int i = 0; i < list->n_members; i++) {
 		Form_pg_amproc form = (Form_pg_amproc)GETSTRUCT(&list->members[i]->tuple);
 
-		if (form->amprocnum != 1)
-			result = complain(family, "has a support number other than 1", form->amproc, format_procedure);
-		else if (!check_amproc_signature(form->amproc, INT4OID, true, 2, 2, form->amproclefttype,
-						 form->amprocrighttype))
-			result = complain(family, "has a wrong signature", form->amproc, format_procedure);
+		if (form->amprocnum != 1) {
+			ereport(INFO, errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				errmsg("operator family \"%s\" of access method %s contains function %s with invalid support number %d",
+				       family, "iforest", format_procedure(form->amproc), form->amprocnum));
+			result = false;
+		} else if (!check_amproc_signature(form->amproc, INT4OID, true, 2, 2, form->amproclefttype,
+						   form->amprocrighttype)) {
+			ereport(INFO, errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				errmsg("operator family \"%s\" of access method %s contains function %s with wrong signature",
+				       family, "iforest", format_procedure(form->amproc)));
+			result = false;
+		}
 	}
 	return result;
+}
+
+/* Checks that the class's type has all comparisons. */
+static bool check_is_complete(Oid family_oid, Oid type, const char *family)
+{
+	bool has_operators = true, has_function = OidIsValid(get_opfamily_proc(family_oid, type, type, 1));
+
+	for (int16 strategy = 1; strategy <= BTMaxStrategyNumber; strategy++)
+		has_operators = has_operators && OidIsValid(get_opfamily_member(family_oid, type, type, strategy));
+	if (!has_operators)
+		ereport(INFO, errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+			errmsg("operator family \"%s\" of access method %s is missing operator(s) for types %s and %s", family,
+			       "iforest", format_type_be(type), format_type_be(type)));
+	if (!has_function)
+		ereport(INFO, errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+			errmsg("operator family \"%s\" of access method %s is missing support function for types %s and %s",
+			       family, "iforest", format_type_be(type), format_type_be(type)));
+	return has_operators && has_function;
 }
 
 static char *family_name(Oid family)
@@ -290,11 +322,7 @@ static bool validate(Oid opclass)
 
 	result = check_operators(operators, family);
 	result = check_functions(functions, family) && result;
-	for (int16 strategy = 1; strategy <= BTMaxStrategyNumber; strategy++)
-		if (!OidIsValid(get_opfamily_member(form->opcfamily, type, type, strategy)))
-			result = complain(family, "lacks a comparison operator", type, format_type_be);
-	if (!OidIsValid(get_opfamily_proc(form->opcfamily, type, type, 1)))
-		result = complain(family, "lacks its comparison function", type, format_type_be);
+	result = check_is_complete(form->opcfamily, type, family) && result;
 
 	ReleaseCatCacheList(operators);
 	ReleaseCatCacheList(functions);

@@ -42,6 +42,7 @@ uint32 ifp_entry_series(Relation index, const struct ifp_definition *definition,
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			errmsg("the by columns of index \"%s\" hold more than %d bytes", RelationGetRelationName(index),
 			       IFP_MAX_SERIES_BYTES),
+			errdetail("They hold %u bytes.", (unsigned)key.n_bytes),
 			errhint("Index a hash or a prefix of the column instead, or a column that names the series more "
 				"briefly."));
 	series = ifp_series_dict_obtain(index, ifp_series_dict_get(index, index_id), key.bytes, key.n_bytes);

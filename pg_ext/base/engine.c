@@ -43,14 +43,14 @@ void ifp_require_at(enum iforest_status status, Relation index, const struct ifo
 	case IFOREST_NOT_FOUND:
 		if (fault && fault->what)
 			ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED), errmsg("index \"%s\" is corrupt: %s", name, what),
-				tell_page(fault, block), errhint("REINDEX INDEX makes it anew from the table."));
+				tell_page(fault, block), errhint("Please REINDEX it."));
 		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED), errmsg("index \"%s\" is corrupt: %s", name, what),
-			errhint("REINDEX INDEX makes it anew from the table."));
+			errhint("Please REINDEX it."));
 		break;
 	case IFOREST_FORMAT:
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("index \"%s\" has a format that this version of iforest does not know: %s", name, what),
-			errhint("REINDEX INDEX makes it anew in the format of this version."));
+			errhint("REINDEX INDEX rebuilds it in the format of this version."));
 		break;
 	case IFOREST_TOO_LARGE:
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

@@ -328,7 +328,7 @@ pg_attribute_hot static List *of_rel(const struct ifp_query_level *level, const 
 		*reason = "rows are chosen by TABLESAMPLE";
 	if (table->tablesample)
 		return NIL;
-	if (table->relkind == RELKIND_RELATION && !table->inh)
+	if ((table->relkind == RELKIND_RELATION || table->relkind == RELKIND_MATVIEW) && !table->inh)
 		return of_table(level, reason);
 	return table->relkind == RELKIND_PARTITIONED_TABLE && table->inh ? of_partitions(level, reason) : NIL;
 }

@@ -317,7 +317,7 @@ static Path *path_of(PlannerInfo *root, RelOptInfo *rel, const struct first_rows
 	table = planner_rt_fetch(rel->relid, root);
 	if (table->tablesample)
 		return NULL;
-	if (table->relkind == RELKIND_RELATION && !table->inh)
+	if ((table->relkind == RELKIND_RELATION || table->relkind == RELKIND_MATVIEW) && !table->inh)
 		return path_of_table(root, rel, rows);
 	if (table->relkind != RELKIND_PARTITIONED_TABLE || !table->inh || !add_parts(root, rel, rows, &paths) || paths == NIL)
 		return NULL;

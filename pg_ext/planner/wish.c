@@ -280,7 +280,7 @@ static bool begin(PlannerInfo *root, RelOptInfo *rel, struct use_reading *readin
 		return false;
 	table = planner_rt_fetch(rel->relid, root);
 	kind = table->relkind;
-	if ((kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE) ||
+	if ((kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE && kind != RELKIND_MATVIEW) ||
 	    get_rel_namespace(table->relid) == PG_CATALOG_NAMESPACE)
 		return false;
 	*reading = (struct use_reading){ .wish = add_wish(), .relid = rel->relid, .rel = rel };

@@ -28,10 +28,12 @@ void ifp_would_be_indexes_set(List *indexes)
 
 bool ifp_would_be_index_is_of(const struct ifp_would_be_index *index, Oid table)
 {
-	if (get_rel_relkind(table) != RELKIND_RELATION)
-		return false;
+	char kind = get_rel_relkind(table);
+
 	if (table == index->copied)
-		return true;
+		return kind == RELKIND_RELATION || kind == RELKIND_MATVIEW;
+	if (kind != RELKIND_RELATION)
+		return false;
 	if (!get_rel_relispartition(table) || !list_member_oid(get_partition_ancestors(table), index->table))
 		return false;
 	for (AttrNumber number = 1;; number++) {

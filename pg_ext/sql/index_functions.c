@@ -646,21 +646,30 @@ IFP_SQL_FUNCTION(iforest_follow_rename);
  * Storage parameters that name columns are kept as text, and dumped as such, so they must follow a rename. This is an event
  * trigger and no hook: renaming a column opens no index, so the library may not be loaded. */
 
-static const char *renamed(const char *name, const RenameStmt *rename)
+/* True if the name was that of the column, which already has the new one. */
+static bool was_renamed(Relation index, const struct ifp_name *name, const RenameStmt *rename)
 {
-	return strcmp(name, rename->subname) == 0 ? rename->newname : name;
+	if (strcmp(name->written, rename->subname) == 0)
+		return true;
+	return name->otherwise && strcmp(name->otherwise, rename->subname) == 0 && ifp_value_named(index, name->written) < 0;
 }
 
-static void add_name(List **parameters, const char *parameter, const char *name, const RenameStmt *rename)
+static void add_name(Relation index, List **parameters, const char *parameter, const char *text, const RenameStmt *rename)
 {
-	if (name && renamed(name, rename) != name)
+	struct ifp_name name;
+
+	if (!text)
+		return;
+	name = ifp_name_of(text);
+	if (was_renamed(index, &name, rename))
 		*parameters = lappend(*parameters, makeDefElem(pstrdup(parameter), (Node *)makeString(rename->newname), -1));
 }
 
 /* Separators between names, and numbers in parentheses (core/model/kind.h), are copied unchanged. */
-static void add_names(List **parameters, const char *parameter, const char *text, const RenameStmt *rename)
+static void add_names(Relation index, List **parameters, const char *parameter, const char *text, const RenameStmt *rename)
 {
 	StringInfoData by_now;
+	struct ifp_name name;
 	bool is_other = false;
 
 	if (!text)
@@ -668,14 +677,13 @@ static void add_names(List **parameters, const char *parameter, const char *text
 	initStringInfo(&by_now);
 	while (*text) {
 		const char *start = text;
-		char *name = *text == '(' ? NULL : ifp_read_name(&text);
 
-		if (*text == '(' && !name) {
+		if (*text == '(') {
 			text += strcspn(text, ")");
 			appendBinaryStringInfo(&by_now, start, (int)(text - start));
-		} else if (!name) {
+		} else if (!ifp_read_name(&text, &name)) {
 			appendStringInfoChar(&by_now, *text++);
-		} else if (renamed(name, rename) != name) {
+		} else if (was_renamed(index, &name, rename)) {
 			appendStringInfoString(&by_now, quote_identifier(rename->newname));
 			is_other = true;
 		} else {
@@ -692,12 +700,12 @@ static List *parameters_by_now(Relation index, const RenameStmt *rename)
 	const struct ifp_options *options = (const struct ifp_options *)index->rd_options;
 	List *parameters = NIL;
 
-	add_name(&parameters, "duration", ifp_option_string(options, duration), rename);
-	add_name(&parameters, "end", ifp_option_string(options, end), rename);
+	add_name(index, &parameters, "duration", ifp_option_string(options, duration), rename);
+	add_name(index, &parameters, "end", ifp_option_string(options, end), rename);
 	for (int k = 0; k < IFOREST_N_KINDS; k++)
-		add_names(&parameters, iforest_kinds[k].option, ifp_option_string(options, kinds[k]), rename);
-	add_names(&parameters, "sketch", ifp_option_string(options, sketch), rename);
-	add_names(&parameters, "distinct", ifp_option_string(options, distinct), rename);
+		add_names(index, &parameters, iforest_kinds[k].option, ifp_option_string(options, kinds[k]), rename);
+	add_names(index, &parameters, "sketch", ifp_option_string(options, sketch), rename);
+	add_names(index, &parameters, "distinct", ifp_option_string(options, distinct), rename);
 	return parameters;
 }
 

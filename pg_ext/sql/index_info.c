@@ -44,6 +44,34 @@
 
 /* ---- opening ---- */
 
+/* Returns the names of the table's iforest indexes; NULL if it has none. */
+static const char *indexes_of_table(Relation table)
+{
+	StringInfoData names;
+	ListCell *cell;
+
+	initStringInfo(&names);
+	foreach (cell, table->rd_rel->relhasindex ? RelationGetIndexList(table) : NIL) {
+		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+
+		if (index->rd_indam->ambuild == ifp_build)
+			appendStringInfo(&names, "%s\"%s\"", names.len > 0 ? ", " : "", RelationGetRelationName(index));
+		index_close(index, AccessShareLock);
+	}
+	return names.len > 0 ? names.data : NULL;
+}
+
+static void refuse_relation(Relation relation, bool is_partitioned)
+{
+	const char *indexes = indexes_of_table(relation);
+
+	ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
+		errmsg("\"%s\" is not an iforest index", RelationGetRelationName(relation)),
+		is_partitioned ? errhint("A partitioned index holds nothing itself; name the index of a partition.")
+		: indexes      ? errhint("It is a table. Its iforest indexes are: %s.", indexes)
+			       : 0);
+}
+
 static Relation open_index(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Relation *heap)
 {
 	Oid heap_oid = IndexGetRelation(oid, true);
@@ -56,11 +84,7 @@ static Relation open_index(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Rel
 	is_partitioned = index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX;
 	is_index = index->rd_rel->relkind == RELKIND_INDEX || (is_partitioned && or_partitioned);
 	if (!is_index || !table || index->rd_indam->ambuild != ifp_build)
-		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
-			errmsg("\"%s\" is not an iforest index", RelationGetRelationName(index)),
-			is_partitioned && !or_partitioned
-				? errhint("A partitioned index holds nothing itself; name the index of a partition.")
-				: 0);
+		refuse_relation(index, is_partitioned && !or_partitioned);
 	if (RELATION_IS_OTHER_TEMP(index))
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("\"%s\" is a temporary index of another session", RelationGetRelationName(index)));
@@ -686,7 +710,7 @@ static void check_row(Relation relation, ItemPointer tid, Datum *values, bool *a
 			errmsg("index \"%s\" is corrupt: the row at (%u,%u) of its table is not in it",
 			       RelationGetRelationName(relation), ItemPointerGetBlockNumber(tid),
 			       ItemPointerGetOffsetNumber(tid)),
-			errhint("REINDEX INDEX makes it anew from the table."));
+			errhint("Please REINDEX it."));
 }
 
 /* Requires  the user is the table's owner: this evaluates expressions and conditions of the index. */

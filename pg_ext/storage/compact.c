@@ -397,32 +397,27 @@ static bool is_database_wanted(void)
 	return n > 0;
 }
 
-/* Returns the name of what others wait for; NULL if nobody waits. */
-static const char *wanted_by_others(Oid table, Oid index)
-{
-	if (is_relation_wanted(table) || is_relation_wanted(index) || is_end_wanted())
-		return "it or for its table";
-	return is_database_wanted() ? "its database" : NULL;
-}
-
 /* Raises an error if others wait. A background merge may last minutes: a command that changes the table or the index would wait
  * for it, and all readers behind that command; and a database could not be dropped. */
 static void give_way(struct ifp_index *index)
 {
 	static TimestampTz last_look;
 	TimestampTz now = GetCurrentTimestamp();
-	const char *wanted;
 
 	if (!TimestampDifferenceExceeds(last_look, now, MILLISECONDS_BETWEEN_LOOKS))
 		return;
 	last_look = now;
 	/* a catalog snapshot would keep VACUUM from removing rows of all tables */
 	InvalidateCatalogSnapshot();
-	wanted = wanted_by_others(index->relation->rd_index->indrelid, RelationGetRelid(index->relation));
-	if (wanted)
+	if (is_relation_wanted(index->relation->rd_index->indrelid) || is_relation_wanted(RelationGetRelid(index->relation)) ||
+	    is_end_wanted())
 		ereport(ERROR, errcode(ERRCODE_QUERY_CANCELED),
-			errmsg("index \"%s\" is not merged now: others wait for %s", RelationGetRelationName(index->relation),
-			       wanted));
+			errmsg("index \"%s\" is not merged now: others wait for it or for its table",
+			       RelationGetRelationName(index->relation)));
+	if (is_database_wanted())
+		ereport(ERROR, errcode(ERRCODE_QUERY_CANCELED),
+			errmsg("index \"%s\" is not merged now: others wait for its database",
+			       RelationGetRelationName(index->relation)));
 }
 
 /* Does not wait for schema changes: a transaction with one that inserts many rows would occupy all workers of the server.

@@ -245,7 +245,7 @@ static uint32 unused_slot(struct extent_list *list)
 	if (list->n_pages == MAX_LIST_PAGES)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			errmsg("index \"%s\" has too many extents", RelationGetRelationName(list->index)),
-			errhint("REINDEX INDEX lays it out anew."));
+			errhint("Please REINDEX it."));
 	own = extend(list, 1);
 	own.owner = IFP_OWNER_INDEX;
 	buffer = ReadBuffer(list->index, own.start);

@@ -734,7 +734,7 @@ void ifp_index_refresh(struct ifp_index *index)
 			ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
 				errmsg("index \"%s\" is corrupt: %s", RelationGetRelationName(index->relation), what),
 				errdetail("The manifest begins in block %u.", index->meta.slots[index->meta.slot][0]),
-				errhint("REINDEX INDEX makes it anew from the table."));
+				errhint("Please REINDEX it."));
 		tried_id = index->meta.manifest_id;
 		iforest_manifest_release(&index->manifest);
 		if (!index->trusts_nothing &&

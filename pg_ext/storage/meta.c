@@ -123,7 +123,7 @@ static void check_meta(Relation index, Page page)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("index \"%s\" has format version %u, this iforest knows version %d",
 			       RelationGetRelationName(index), meta->version, IFP_META_VERSION),
-			errhint("REINDEX INDEX makes it anew in the format of this version."));
+			errhint("REINDEX INDEX rebuilds it in the format of this version."));
 	if (ifp_content_used(page) != sizeof *meta || meta->magic != IFP_META_MAGIC)
 		wrong = "Block 0 has another length or magic.";
 	else if (!ifp_page_is_whole(ifp_content(page), ifp_content_used(page), ifp_special(page), ifp_sum(page),
@@ -134,7 +134,7 @@ static void check_meta(Relation index, Page page)
 	if (wrong)
 		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
 			errmsg("index \"%s\" is corrupt: its metapage is wrong", RelationGetRelationName(index)),
-			errdetail_internal("%s", wrong), errhint("REINDEX INDEX makes it anew from the table."));
+			errdetail_internal("%s", wrong), errhint("Please REINDEX it."));
 }
 
 /* Checks a metapage unless this backend has verified this version: a page changes only with its LSN if the server itself
@@ -293,7 +293,7 @@ uint32 ifp_meta_tick(Relation index)
 	if (edit.meta->clock >= MOST_CLOCK)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			errmsg("index \"%s\" has had more runs than it can number", RelationGetRelationName(index)),
-			errhint("REINDEX INDEX begins again."));
+			errhint("Please REINDEX it."));
 	clock = ++edit.meta->clock;
 	ifp_meta_finish(&edit);
 	return clock;

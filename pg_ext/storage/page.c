@@ -84,7 +84,7 @@ _Noreturn void ifp_page_wrong(Relation index, BlockNumber block, const char *why
 {
 	ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
 		errmsg("index \"%s\" is corrupt: block %u is not what it should be", RelationGetRelationName(index), block),
-		why ? errdetail_internal("%s", why) : 0, errhint("REINDEX INDEX makes it anew from the table."));
+		why ? errdetail_internal("%s", why) : 0, errhint("Please REINDEX it."));
 	pg_unreachable();
 }
 

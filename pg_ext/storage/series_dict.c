@@ -158,7 +158,7 @@ static void require_new(Relation index, bool is_there)
 	if (is_there)
 		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
 			errmsg("index \"%s\" is corrupt: its dictionary has a series twice", RelationGetRelationName(index)),
-			errhint("REINDEX INDEX makes it anew from the table."));
+			errhint("Please REINDEX it."));
 }
 
 static void add_to_hash(Relation index, struct ifp_series_dict *dict, uint32 id)
@@ -218,7 +218,7 @@ static struct key next_record(Relation index, struct place *place, const uint8 *
 		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
 			errmsg("index \"%s\" is corrupt: block %u has a wrong record of a series",
 			       RelationGetRelationName(index), place->block),
-			errhint("REINDEX INDEX makes it anew from the table."));
+			errhint("Please REINDEX it."));
 	place->used = start + length;
 	return (struct key){ .bytes = content + start, .n_bytes = length };
 }

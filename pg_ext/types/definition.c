@@ -3,6 +3,7 @@
 #include "access/nbtree.h"
 #include "access/reloptions.h"
 #include "access/transam.h"
+#include "commands/defrem.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 #include "utils/array.h"
@@ -223,11 +224,94 @@ bool ifp_is_time_named(Relation index, const char *name)
 	return column && strcmp(column, name) == 0;
 }
 
+int ifp_value_of_name(Relation index, const struct ifp_name *name)
+{
+	int v = ifp_value_named(index, name->written);
+
+	return v < 0 && name->otherwise ? ifp_value_named(index, name->otherwise) : v;
+}
+
 static bool can_be_sketched(Oid type, enum iforest_digest_kind kind)
 {
 	if (kind == IFOREST_DIGEST_DISTINCT)
 		return type != NUMERICOID;
 	return type == INT2OID || type == INT4OID || type == INT8OID || type == FLOAT4OID || type == FLOAT8OID;
+}
+
+/* Reads the name in double quotes at *at; NULL if its end is missing or it is empty. */
+static char *read_quoted(const char **at)
+{
+	const char *end = *at + 1;
+	char *name = palloc(strlen(*at) + 1), *out = name;
+
+	for (; *end && (*end != '"' || end[1] == '"'); end++) {
+		end += *end == '"';
+		*out++ = *end;
+	}
+	*out = 0;
+	if (*end++ != '"' || out == name)
+		return NULL;
+	truncate_identifier(name, (int)strlen(name), false);
+	*at = end;
+	return name;
+}
+
+bool ifp_read_name(const char **at, struct ifp_name *name)
+{
+	const char *start = *at;
+	int n_bytes;
+
+	*name = (struct ifp_name){ NULL, NULL };
+	if (*start == '"') {
+		name->written = read_quoted(at);
+		if (!name->written)
+			return false;
+	} else {
+		n_bytes = (int)strcspn(start, ",(*) \t\n\v\f\r");
+		if (n_bytes == 0)
+			return false;
+		name->written = pnstrdup(start, n_bytes);
+		truncate_identifier(name->written, n_bytes, false);
+		name->otherwise = downcase_truncate_identifier(start, n_bytes, false);
+		*at = start + n_bytes;
+	}
+	while (scanner_isspace(**at))
+		(*at)++;
+	return true;
+}
+
+struct ifp_name ifp_name_of(const char *text)
+{
+	struct ifp_name name = { pstrdup(text), NULL };
+	const char *end = text;
+
+	if (*text == '"')
+		name.otherwise = read_quoted(&end);
+	if (!name.otherwise || *end)
+		name.otherwise = downcase_identifier(text, (int)strlen(text), false, false);
+	return name;
+}
+
+/* Reads a list of names (struct ifp_name). Returns false if it is none. */
+static bool read_names(const char *text, List **names)
+{
+	*names = NIL;
+	while (scanner_isspace(*text))
+		text++;
+	while (*text || *names != NIL) {
+		struct ifp_name *name = palloc(sizeof *name);
+
+		while (scanner_isspace(*text))
+			text++;
+		if (!ifp_read_name(&text, name))
+			return false;
+		*names = lappend(*names, name);
+		if (!*text)
+			return true;
+		if (*text++ != ',')
+			return false;
+	}
+	return true;
 }
 
 /* Returns the parameter that names the columns of sketches of a kind; NULL if it is not set. */
@@ -245,15 +329,52 @@ uint32 ifp_definition_sketches(Relation index, const struct ifp_definition *defi
 	List *names;
 	ListCell *cell;
 
-	if (!sketch || !SplitIdentifierString(pstrdup(sketch), ',', &names))
+	if (!sketch || !read_names(sketch, &names))
 		return 0;
 	foreach (cell, names) {
-		int v = ifp_value_named(index, lfirst(cell));
+		int v = ifp_value_of_name(index, lfirst(cell));
 
 		if (v >= 0 && can_be_sketched(definition->value_types[v], kind))
 			sketches |= 1u << v;
 	}
 	return sketches;
+}
+
+/* Returns (service, ts) for an index (ts, service): with the first column that can be the time as the last; NULL if there is
+ * none. */
+static char *with_time_last(Relation index, int n_keys)
+{
+	enum ifp_time_type time_type;
+	StringInfoData text;
+	int time = -1;
+	int32 typmod;
+
+	for (int i = n_keys - 1; i >= 0; i--)
+		if (time_type_of(base_type(index, i, &typmod), &time_type) && (time < 0 || time_type >= IFP_TIME_DATE))
+			time = i;
+	if (time < 0)
+		return NULL;
+	initStringInfo(&text);
+	for (int i = 0; i < n_keys; i++)
+		if (i != time)
+			appendStringInfo(&text, "%s, ", ifp_column_expression(RelationGetRelid(index), i + 1));
+	return psprintf("(%s%s)", text.data, ifp_column_expression(RelationGetRelid(index), time + 1));
+}
+
+static void refuse_time(Relation index, int n_keys)
+{
+	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(index), n_keys - 1);
+	char *turned = with_time_last(index, n_keys);
+
+	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+		errmsg("the last key column of an iforest index is its time, and type %s cannot be one",
+		       format_type_be(form->atttypid)),
+		turned ? errhint("The time comes last, after the by columns: USING iforest %s.", turned)
+		: is_text(getBaseType(form->atttypid))
+			? errhint("To index a text, index an immutable function of it that gives a timestamp, or a column GENERATED "
+				  "ALWAYS AS (f(text)) STORED; by columns stand before a time.")
+			: errhint("Times are smallint, integer, bigint, date, timestamp, timestamptz or double "
+				  "precision; by columns stand before the time, values are INCLUDEd."));
 }
 
 void ifp_definition_read(Relation index, struct ifp_definition *definition)
@@ -270,16 +391,10 @@ void ifp_definition_read(Relation index, struct ifp_definition *definition)
 	if (n_values > IFOREST_MAX_VALUES)
 		ereport(ERROR, errcode(ERRCODE_TOO_MANY_COLUMNS),
 			errmsg("an iforest index has at most %d value columns", IFOREST_MAX_VALUES),
-			errhint("Make a second index for the others."));
+			errhint("INCLUDE the others in a second index. A query is answered from one index alone, so INCLUDE columns that are "
+				"aggregated together in the same."));
 	if (!time_type_of(type, &definition->time_type))
-		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
-			errmsg("the last key column of an iforest index is its time, and type %s cannot be one",
-			       format_type_be(TupleDescAttr(RelationGetDescr(index), n_keys - 1)->atttypid)),
-			is_text(type)
-				? errhint("To index a text, index an immutable function of it that gives a timestamp, or a column GENERATED "
-					  "ALWAYS AS (f(text)) STORED; by columns stand before a time.")
-				: errhint("Times are smallint, integer, bigint, date, timestamp, timestamptz or double "
-					  "precision; by columns stand before the time, values are INCLUDEd."));
+		refuse_time(index, n_keys);
 	for (int i = 0; i < definition->n_by; i++) {
 		Oid by_type = base_type(index, i, &typmod);
 
@@ -387,6 +502,17 @@ static void check_key_value(Relation index, const struct ifp_definition *definit
 			errdetail("Strings that are equal there may differ."));
 }
 
+/* Return the names of the index's table, and of a new column for the values of one in microseconds, as SQL. */
+static const char *table_of(Relation index)
+{
+	return DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(index->rd_index->indrelid)));
+}
+
+static const char *in_microseconds(const char *column)
+{
+	return quote_identifier(makeObjectName(column, NULL, "us"));
+}
+
 static void check_values(Relation index, const struct ifp_definition *definition, struct iforest_node_schema *fields)
 {
 	for (unsigned v = 0; v < definition->n_values; v++) {
@@ -415,8 +541,9 @@ static void check_values(Relation index, const struct ifp_definition *definition
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("column \"%s\" of type interval cannot be a value", name),
 				errdetail("Months, days and microseconds of an interval do not add up to one number."),
-				errhint("Keep the duration as a bigint of microseconds, for instance in a generated "
-					"column."));
+				errhint("INCLUDE microseconds in its place: ALTER TABLE %s ADD COLUMN %s bigint GENERATED ALWAYS AS "
+					"((extract(epoch FROM %s) * 1000000)::bigint) STORED.",
+					table_of(index), in_microseconds(name), quote_identifier(name)));
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("column \"%s\" of type %s cannot be a value", name, format_type_be(type)),
 			errhint("Values are integers, real, double precision, numeric(p, s) with p at most %d, date and "
@@ -426,14 +553,49 @@ static void check_values(Relation index, const struct ifp_definition *definition
 	fields->n_values = (uint8_t)definition->n_values;
 }
 
-static unsigned find_value(Relation index, const char *option, const char *name)
+/* Returns the name of an INCLUDEd column that is equal to this one but for capitals; NULL if there is none. */
+static const char *alike(Relation index, const char *name)
 {
-	int v = ifp_value_named(index, name);
+	int n_keys = IndexRelationGetNumberOfKeyAttributes(index), n = IndexRelationGetNumberOfAttributes(index);
+
+	for (int i = n_keys; i < n; i++) {
+		const char *column = get_attname(index->rd_index->indrelid, index->rd_index->indkey.values[i], false);
+
+		if (pg_strcasecmp(column, name) == 0)
+			return column;
+	}
+	return NULL;
+}
+
+static unsigned find_value(Relation index, const char *option, const struct ifp_name *name)
+{
+	int v = ifp_value_of_name(index, name);
+	const char *other = v < 0 ? alike(index, name->written) : NULL;
 
 	if (v < 0)
-		ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("%s = '%s': no such column is INCLUDEd", option, name),
-			errhint("Name the column in INCLUDE (...), or set the parameter anew if the column was renamed."));
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN),
+			errmsg("%s = '%s': no such column is INCLUDEd", option, name->written),
+			other ? errhint("Perhaps you meant the column %s.", quote_identifier(other))
+			      : errhint("Name the column in INCLUDE (...), or set the parameter again if the column was renamed."));
 	return (unsigned)v;
+}
+
+/* Raises an error with the SQL that adds a column of whole numbers. */
+static void refuse_duration(Relation index, const struct ifp_definition *definition, unsigned v, const char *duration)
+{
+	const char *name = NameStr(TupleDescAttr(RelationGetDescr(index), definition->n_by + 1 + (int)v)->attname);
+	bool is_number = definition->value_types[v] == FLOAT4OID || definition->value_types[v] == FLOAT8OID ||
+			 definition->value_types[v] == NUMERICOID;
+	bool is_timestamp = definition->time_type == IFP_TIME_TIMESTAMP;
+	const char *column = quote_identifier(name), *added = in_microseconds(name);
+
+	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("duration = '%s': the column is not an integer", duration),
+		!is_number ? errhint("The column of the end of a span is named by the parameter \"end\".")
+		: is_timestamp
+			? errhint("Of milliseconds, INCLUDE and name %s after ALTER TABLE %s ADD COLUMN %s bigint GENERATED ALWAYS AS "
+				  "(round((%s * 1000)::numeric)::bigint) STORED; of seconds, multiply by 1000000.",
+				  added, table_of(index), added, column)
+			: errhint("INCLUDE and name a column of integers in the unit of the time."));
 }
 
 static void check_end(Relation index, const struct ifp_definition *definition, struct iforest_node_schema *fields)
@@ -446,18 +608,21 @@ static void check_end(Relation index, const struct ifp_definition *definition, s
 		[IFP_UNIT_S] = IFOREST_END_TIMES_1000000,
 	};
 	int unit = options ? options->duration_unit : IFP_UNIT_OF_TIME;
+	struct ifp_name name;
 	unsigned v;
 
 	fields->duration_value = IFOREST_NO_VALUE;
 	if (duration && end)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("give duration or end, not both"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("cannot specify both \"duration\" and \"end\""));
 	if (unit != IFP_UNIT_OF_TIME && (!duration || definition->time_type != IFP_TIME_TIMESTAMP))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			errmsg("duration_unit needs a duration and a time column of type timestamp or timestamptz"),
 			errdetail("Otherwise the duration is in the unit of the time column."));
 	if (!duration && !end)
 		return;
-	v = find_value(index, duration ? "duration" : "end", duration ? duration : end);
+	name = ifp_name_of(duration ? duration : end);
+	v = find_value(index, duration ? "duration" : "end", &name);
 	if (definition->time_type == IFP_TIME_FLOAT8)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("spans need a time column of an integer or timestamp type, not double precision"));
@@ -474,39 +639,10 @@ static void check_end(Relation index, const struct ifp_definition *definition, s
 		Oid type = definition->value_types[v];
 
 		if (type != INT2OID && type != INT4OID && type != INT8OID)
-			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
-				errmsg("duration = '%s': the column is not an integer", duration));
+			refuse_duration(index, definition, v, duration);
 		fields->end_rule = (uint8_t)rules[unit];
 	}
 	fields->duration_value = (uint8_t)v;
-}
-
-char *ifp_read_name(const char **at)
-{
-	const char *start = *at, *end = start;
-	char *name;
-
-	if (*start == '"') {
-		char *out = name = palloc(strlen(start) + 1);
-
-		for (end++; *end && (*end != '"' || end[1] == '"'); end++) {
-			end += *end == '"';
-			*out++ = *end;
-		}
-		*out = 0;
-		if (*end++ != '"' || out == name)
-			return NULL;
-		truncate_identifier(name, (int)strlen(name), false);
-	} else {
-		end += strcspn(start, ",(*) \t\n\v\f\r");
-		if (end == start)
-			return NULL;
-		name = downcase_truncate_identifier(start, (int)(end - start), false);
-	}
-	while (scanner_isspace(*end))
-		end++;
-	*at = end;
-	return name;
 }
 
 /* The names of columns in the list of a kind's option. */
@@ -518,34 +654,75 @@ struct option_reader {
 	const char *text;
 };
 
-static int read_value_name(void *context, const char **at)
+/* An INCLUDEd column that may be in such a list, for an example. */
+static const char *example_column(const struct option_reader *reader)
 {
-	const struct option_reader *reader = context;
-	const char *option = reader->kind->option;
-	char *name = ifp_read_name(at);
-	unsigned v;
-	Oid type;
+	for (int v = 0; v < reader->definition->n_values; v++) {
+		Oid type = reader->definition->value_types[v];
 
-	if (!name || (**at && !strchr(",(*)", **at)))
-		return IFOREST_NAME_MISSING;
-	if (reader->kind->has_second && ifp_is_time_named(reader->index, name) &&
-	    reader->definition->time_type <= IFP_TIME_INT8)
-		return IFOREST_TIME_COLUMN;
-	v = find_value(reader->index, option, name);
-	type = reader->definition->value_types[v];
+		if (type == INT2OID || type == INT4OID || type == INT8OID)
+			return quote_identifier(NameStr(
+				TupleDescAttr(RelationGetDescr(reader->index), reader->definition->n_by + 1 + v)->attname));
+	}
+	return "took";
+}
+
+static void refuse_list(const struct option_reader *reader)
+{
+	const char *option = reader->kind->option, *column = example_column(reader);
+
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		errmsg("invalid value for parameter \"%s\": \"%s\"", option, reader->text),
+		reader->kind->most_parameters ? errdetail("It must be a list of columns with ascending bounds.")
+		: reader->kind->has_second    ? errdetail("It must be a list of pairs of columns.")
+					      : errdetail("It must be a list of column names."),
+		reader->kind->most_parameters ? errhint("For example: %s = '%s(100, 500)'.", option, column)
+		: reader->kind->has_second
+			? errhint("For example: %s = '%s*%s'.", option, column, column)
+			: errhint("Separate names by commas; those with spaces or signs stand in double quotes."));
+}
+
+/* Raises an error if the column's type is not one of which the kind is kept. */
+static void check_listed(const struct option_reader *reader, unsigned v, const char *name)
+{
+	const char *option = reader->kind->option;
+	Oid type = reader->definition->value_types[v];
+
 	if (reader->fields->value_types[v] != IFOREST_INT64)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			errmsg("%s = '%s': the values of column \"%s\" are reals", option, reader->text, name),
+			errmsg("%s = '%s': the values of column \"%s\" are floating-point numbers", option, reader->text, name),
 			reader->kind->takes_decimals
-				? errdetail("Sums of %s of reals hang on the order of adding; only exact ones are kept.",
-					    reader->kind->name)
-				: 0);
+				? errdetail(
+					  "Sums of squares of these depend on the order of addition; only exact ones are kept.")
+				: 0,
+			errhint("INCLUDE and name whole numbers, such as thousandths: ALTER TABLE %s ADD COLUMN %s bigint GENERATED ALWAYS "
+				"AS (round((%s * 1000)::numeric)::bigint) STORED;",
+				table_of(reader->index), quote_identifier(makeObjectName(name, NULL, "thousandths")),
+				quote_identifier(name)));
 	if (type != INT2OID && type != INT4OID && type != INT8OID && type != NUMERICOID)
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 			errmsg("%s = '%s': the values of column \"%s\" are no numbers", option, reader->text, name));
 	if (type == NUMERICOID && !reader->kind->takes_decimals)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("%s = '%s': the values of column \"%s\" are no integers", option, reader->text, name));
+}
+
+static int read_value_name(void *context, const char **at)
+{
+	const struct option_reader *reader = context;
+	struct ifp_name name;
+	unsigned v;
+
+	if (!ifp_read_name(at, &name) || (**at && !strchr(",(*)", **at)))
+		return IFOREST_NAME_MISSING;
+	if (reader->kind->has_second && reader->definition->time_type <= IFP_TIME_INT8 &&
+	    ifp_value_of_name(reader->index, &name) < 0 &&
+	    (ifp_is_time_named(reader->index, name.written) ||
+	     (name.otherwise && ifp_is_time_named(reader->index, name.otherwise))))
+		return IFOREST_TIME_COLUMN;
+	v = find_value(reader->index, reader->kind->option, &name);
+	check_listed(reader, v,
+		     NameStr(TupleDescAttr(RelationGetDescr(reader->index), reader->definition->n_by + 1 + (int)v)->attname));
 	return (int)v;
 }
 
@@ -568,8 +745,7 @@ static void check_kind(Relation index, const struct ifp_definition *definition, 
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			errmsg("%s = '%s': that is too much for one index", kind->option, text));
 	if ((why && (why != IFOREST_TEXT_TWICE || kind->most_parameters)) || *at)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			errmsg("%s = '%s': that is no list of %s", kind->option, text, kind->list));
+		refuse_list(&reader);
 }
 
 static void check_kinds(Relation index, const struct ifp_definition *definition, struct iforest_node_schema *fields)
@@ -592,17 +768,22 @@ static void check_sketches(Relation index, const struct ifp_definition *definiti
 
 	if (!sketch)
 		return;
-	if (!SplitIdentifierString(pstrdup(sketch), ',', &names))
+	if (!read_names(sketch, &names))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			errmsg("%s = '%s': that is no list of column names", option, sketch));
-	foreach (cell, names)
-		if (!can_be_sketched(definition->value_types[find_value(index, option, lfirst(cell))], kind))
-			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
-				kind == IFOREST_DIGEST_DISTINCT
-					? errmsg("distinct = '%s': the values of column \"%s\" are numeric", sketch,
-						 (char *)lfirst(cell))
-					: errmsg("sketch = '%s': the values of column \"%s\" are neither integers nor reals",
-						 sketch, (char *)lfirst(cell)));
+			errmsg("invalid value for parameter \"%s\": \"%s\"", option, sketch),
+			errdetail("It must be a list of column names."),
+			errhint("Separate names by commas; those with spaces or signs stand in double quotes."));
+	foreach (cell, names) {
+		const struct ifp_name *name = lfirst(cell);
+
+		if (can_be_sketched(definition->value_types[find_value(index, option, name)], kind))
+			continue;
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+			kind == IFOREST_DIGEST_DISTINCT
+				? errmsg("distinct = '%s': the values of column \"%s\" are numeric", sketch, name->written)
+				: errmsg("sketch = '%s': the values of column \"%s\" are neither integers nor floating-point numbers",
+					 sketch, name->written));
+	}
 }
 
 void ifp_definition_check_columns(Relation index, const struct ifp_definition *definition, struct iforest_node_schema *fields)

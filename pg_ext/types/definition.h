@@ -107,8 +107,20 @@ int ifp_value_named(Relation index, const char *name);
 /* True if the index's time column has this name in the table. */
 bool ifp_is_time_named(Relation index, const char *name);
 
-/* Reads a name of a list at *at, and advances past it and following spaces. Returns NULL if there is none. */
-char *ifp_read_name(const char **at);
+/* A name of a column in a parameter. It is that of the column so written; if there is none, of that named `otherwise`, in lower
+ * case. Names in double quotes have no other: NULL. */
+struct ifp_name {
+	char *written, *otherwise;
+};
+
+/* Reads a name of a list at *at, and advances past it and following spaces. Returns false if there is none. */
+bool ifp_read_name(const char **at, struct ifp_name *name);
+
+/* Returns the name that a parameter is as a whole, with double quotes around it or without. */
+struct ifp_name ifp_name_of(const char *text);
+
+/* Returns the value column with the name; -1 if there is none. */
+int ifp_value_of_name(Relation index, const struct ifp_name *name);
 
 /* Returns definition->sketches[kind] for the index's current parameters. `definition` is that of this index or one with the
  * same columns. Ignores names that are not value columns. */

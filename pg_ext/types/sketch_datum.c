@@ -24,7 +24,7 @@ static void sketch_require(enum iforest_status status, const char *name)
 	case IFOREST_FORMAT:
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("%s: the sketch is of another version of iforest", name),
-			errhint("Make it anew from its numbers."));
+			errhint("Aggregate its numbers again."));
 		break;
 	case IFOREST_RANGE:
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

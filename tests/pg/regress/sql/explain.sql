@@ -72,6 +72,16 @@ RESET iforest.enable;
 DROP INDEX asked_plain;
 DROP FUNCTION groups_of;
 
+-- A materialised view is answered as a table is.
+CREATE MATERIALIZED VIEW asked_again AS SELECT * FROM asked;
+CREATE INDEX asked_again_if ON asked_again USING iforest (service, ts) INCLUDE (dur);
+VACUUM ANALYZE asked_again;
+SELECT * FROM told('SELECT service, sum(dur) FROM asked_again GROUP BY 1');
+SELECT * FROM told('SELECT DISTINCT ON (service) service, ts FROM asked_again ORDER BY service, ts DESC');
+REFRESH MATERIALIZED VIEW asked_again;
+SELECT (SELECT sum(dur) FROM asked_again) = (SELECT sum(dur) FROM asked) AS is_equal;
+DROP MATERIALIZED VIEW asked_again;
+
 -- What planning itself evaluates is not reported.
 CREATE FUNCTION rows_asked() RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT count(*) FROM asked';
 SELECT * FROM told('SELECT rows_asked()');

@@ -44,3 +44,19 @@ SELECT iforest_merge('tuned_if', true);
 INSERT INTO tuned SELECT i % 4, to_timestamp(i), i, NULL FROM generate_series(1, 5000) i;
 SELECT pending_entries FROM iforest_stats('tuned_if');
 DROP TABLE tuned;
+
+-- Names follow one rule in all parameters: as written, or else in lower case; in double quotes as written alone.
+CREATE TABLE camel(ts bigint, "durationMs" bigint, "endedAt" bigint, plain bigint);
+INSERT INTO camel SELECT i, i % 10, i + i % 10, i FROM generate_series(1, 100) i;
+CREATE INDEX camel_if ON camel USING iforest (ts) INCLUDE ("durationMs", plain) WITH (duration = 'durationMs', variance = 'durationMs, PLAIN', histogram = 'durationMs(5)', products = 'durationMs*Plain, durationMs*TS', sketch = 'durationMs, Plain', distinct = 'durationMs');
+CREATE INDEX camel_quoted_if ON camel USING iforest (ts) INCLUDE ("durationMs", plain) WITH (duration = '"durationMs"', variance = '"durationMs"', histogram = '"durationMs"(5)', products = '"durationMs"*"plain"', sketch = '"durationMs"', distinct = '"durationMs"');
+CREATE INDEX camel_end_if ON camel USING iforest (ts) INCLUDE ("endedAt") WITH ("end" = '"endedAt"');
+CREATE INDEX ON camel USING iforest (ts) INCLUDE ("durationMs") WITH (duration = 'DURATIONMS');
+CREATE INDEX ON camel USING iforest (ts) INCLUDE (plain) WITH (duration = '"PLAIN"');
+CREATE INDEX ON camel USING iforest (ts) INCLUDE (plain) WITH (variance = '"PLAIN"');
+ALTER TABLE camel RENAME "durationMs" TO "Took";
+ALTER TABLE camel RENAME plain TO "Plain";
+SELECT relname, unnest(reloptions) AS parameter FROM pg_class WHERE relname IN ('camel_if', 'camel_quoted_if') ORDER BY 1, 2;
+REINDEX TABLE camel;
+SELECT iforest_check('camel_if', true), iforest_check('camel_quoted_if', true), iforest_check('camel_end_if', true);
+DROP TABLE camel;
