@@ -27,7 +27,7 @@ static bool open_reader(struct reader *reader, const char *path, const char *ext
 	reader->db = db;
 	if (!db)
 		return false;
-	sqlite3_exec(db, "PRAGMA mmap_size = 17179869184; PRAGMA cache_size = -200000", NULL, NULL, NULL);
+	sqlite3_exec(db, "PRAGMA cache_size = -200000", NULL, NULL, NULL);
 	/* buckets of a series come in order; were it otherwise, a span would be sent twice: ORDER BY is not worth its
 	 * sorting */
 	return database_prepare(db, &reader->spans,

@@ -503,6 +503,10 @@ static bool make_and_compare(sqlite3 *db, struct traps *traps, const char *text)
 
 	if (run_any(db, "CREATE VIRTUAL TABLE x USING iforest(content=t, time=id, value=(ts AS at, dur, id AS number), where=%s%s)", text, kinds[strlen(text) % 3]))
 		return false;
+	if (integer_of(db, "SELECT count(*) FROM x_config WHERE value = 'where=' || %Q", text) == 0) { /* it ended the statement */
+		run(db, "DROP TABLE x");
+		return false;
+	}
 	plain_text = sqlite3_mprintf("SELECT count(*), sum(id), sum(ts), sum(dur) FROM t WHERE %s", text);
 	run_any(db, "INSERT INTO x(x) VALUES('rebuild')"); /* of sync=manual, what came since */
 	plain = rows_of(db, plain_text);
