@@ -25,7 +25,7 @@ configuration="--enable-cassert --enable-tap-tests --with-icu --with-libxml --wi
 # The server's headers are not held to warnings, and its speed matters less than the minutes that it takes to compile.
 flags="-O1 -g1"
 # what is run once more: few, as each look-up in the catalogs takes long, and all changed pages are logged whole
-with_no_caches="options nulls"
+with_no_caches="options"
 replayed="options nulls products update"
 
 say() { echo "check-assert: $*" >&2; }
@@ -155,7 +155,8 @@ run_tests() {
 	PG_CONFIG=$server/bin/pg_config
 	export PG_CONFIG
 	MAKEFLAGS='' make -s --no-print-directory -j"$(nproc)" BUILD="$results" PG_CONFIG="$PG_CONFIG" pg "$results/tests/pg/test_queries" || return
-	export IFOREST_QUERIES="${IFOREST_QUERIES:-600}"
+	# assertions take time
+	export IFOREST_QUERIES="${IFOREST_QUERIES:-600}" LIMIT="${LIMIT:-1800}"
 	(
 		REGRESS=$with_no_caches CLUSTER_SETTINGS='debug_discard_caches = 1' part caches tests/pg/regress.sh
 		REGRESS=$replayed part replayed tests/pg/replayed.sh
