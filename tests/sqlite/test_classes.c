@@ -175,6 +175,15 @@ static bool create(struct round *round)
 	return true;
 }
 
+static uint64_t seed_of_round;
+
+static int print_seed(void **state)
+{
+	(void)state;
+	print_message("last round: IFOREST_SEED=%" PRIu64 " IFOREST_ROUNDS=1\n", seed_of_round);
+	return 0;
+}
+
 static void any_class_comes_into_any_column(void **state)
 {
 	static const char *const commands[] = { "flush", "optimize", "rebuild", "integrity-check" };
@@ -182,9 +191,8 @@ static void any_class_comes_into_any_column(void **state)
 
 	(void)state;
 	for (int r = 0; r < n; r++) {
-		struct round round = { .random = { test_seed() + (uint64_t)r }, .is_plain = true };
+		struct round round = { .random = { seed_of_round = test_seed() + (uint64_t)r }, .is_plain = true };
 
-		print_message(r ? "" : "seed %" PRIu64 " and after\n", test_seed());
 		round.db = open_database(":memory:", 0);
 		round.ts = &types[random_below(&round.random, N_TYPES)];
 		round.v = &types[random_below(&round.random, N_TYPES)];
@@ -292,7 +300,7 @@ static void a_unit_is_that_of_numbers_as_well(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_class_comes_into_any_column),
+		cmocka_unit_test_teardown(any_class_comes_into_any_column, print_seed),
 		cmocka_unit_test(a_fraction_comes_into_a_column_declared_for_it),
 		cmocka_unit_test(a_column_of_whole_numbers_keeps_its_accumulators),
 		cmocka_unit_test(integers_that_reals_cannot_hold_stay_integers),
