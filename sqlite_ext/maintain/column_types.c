@@ -7,9 +7,7 @@
 
 /* ---- Times: integers, reals or texts ---- */
 
-/* True if a column is declared for numbers with fractions: affinity REAL; or NUMERIC and named after decimals, unless digits
- * are given and none of them is of a fraction, as in DECIMAL(10) and NUMERIC(10, 0). */
-static bool is_for_fractions(const char *type)
+bool ifs_is_for_fractions(const char *type)
 {
 	static const char *const names[] = { "%dec%", "%num%", "%money%", "%currency%" };
 	const char *affinity = ifs_affinity_of(type, false), *digits;
@@ -63,7 +61,7 @@ static enum ifs_time_kind kind_of_type(const char *type)
 {
 	const char *affinity = ifs_affinity_of(type, false);
 
-	if (is_for_fractions(type))
+	if (ifs_is_for_fractions(type))
 		return IFS_TIMES_REAL;
 	return strcmp(affinity, "TEXT") == 0 ||
 			       (type && strcmp(affinity, "NUMERIC") == 0 &&
@@ -98,7 +96,7 @@ static int expect_fractions(const struct ifs_index *index, const struct ifs_defi
 	bool is_exact = false;
 	int rc = SQLITE_OK;
 
-	if (is_for_fractions(type) && suits_reals(definition))
+	if (ifs_is_for_fractions(type) && suits_reals(definition))
 		rc = look_for_large(index, definition, base_table, definition->time, &is_exact, error);
 	if (is_exact)
 		*kind = IFS_TIMES_REAL;
@@ -311,7 +309,7 @@ static int look_at_column(const struct ifs_index *index, const struct ifs_defini
 	rc = sqlite3_finalize(statement);
 	if (rc)
 		return ifs_error_from_db(error, index->db, rc);
-	if (*is_real || !is_for_fractions(type))
+	if (*is_real || !ifs_is_for_fractions(type))
 		return SQLITE_OK;
 	return look_for_large(index, definition, base_table, column, is_real, error);
 }
@@ -410,7 +408,7 @@ int ifs_column_types_check_new(const struct ifs_index *index, const struct ifs_d
 		if (is_duration ? !has_integer_durations || definition->end.source : !of_integers)
 			continue;
 		rc = type_of_column(index, base_table, column, &type, error);
-		if (rc || !is_for_fractions(type))
+		if (rc || !ifs_is_for_fractions(type))
 			continue;
 		rc = is_duration
 			     ? ifs_error_set(

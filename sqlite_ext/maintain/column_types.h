@@ -10,6 +10,10 @@
 #include "core/page/node.h"
 #include "sqlite_ext/storage/shadow_tables.h"
 
+/* True if a column is declared for numbers with fractions: affinity REAL; or NUMERIC and named after decimals, unless digits
+ * are given and none of them is of a fraction, as in DECIMAL(10) and NUMERIC(10, 0). */
+bool ifs_is_for_fractions(const char *type);
+
 /* Chooses the kind of times and the types of values, as far as a column's first value and its declared type tell. */
 int ifs_column_types_choose(const struct ifs_index *index, const struct ifs_definition *definition,
 			    const struct ifs_base_table *base_table, struct ifs_times *times,

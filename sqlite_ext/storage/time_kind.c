@@ -263,7 +263,8 @@ int ifs_time_bound_text(const struct ifs_times *times, const char *name, const c
 	if (!bytes || *bytes == '-' || iforest_text_time_read(bytes, n, &text) == IFOREST_TEXT_NONE)
 		return SQLITE_OK;
 	iforest_text_time_write(&text, &times->form, written);
-	if (!is_sorted_form(times, bytes, n, &text))
+	/* a beginning, as '2026-01-01 00:00', sorts right, but is equal to no time */
+	if (op == '=' ? strlen(written) != n || memcmp(bytes, written, n) != 0 : !is_sorted_form(times, bytes, n, &text))
 		return ifs_error_set(error, SQLITE_ERROR,
 				     "%s: column %s is compared as text, in the form of the index's times: write '%s' for "
 				     "'%s', or use t0 and t1",

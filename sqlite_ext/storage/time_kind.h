@@ -79,7 +79,7 @@ int ifs_length_argument(const struct ifs_times *times, const char *name, const c
 			int64_t *length, struct ifs_error *error);
 
 /* Narrows [*low, *high], times of a column of texts, by `column op value` as SQLite compares texts; the range may be too wide.
- * Refuses a time in a form in which texts do not sort like their times. name and column are for messages. Operators are those
+ * Refuses a time in a form in which texts do not sort like their times; for '=', in any form but that of the times. name and column are for messages. Operators are those
  * of query/rows.h. */
 int ifs_time_bound_text(const struct ifs_times *times, const char *name, const char *column, char op, sqlite3_value *value,
 			int64_t *low, int64_t *high, struct ifs_error *error);

@@ -1,38 +1,28 @@
 #include "sqlite_ext/vtab/advise.h"
 
 #include "sqlite_ext/query/plan.h"
+#include "sqlite_ext/vtab/advised_query.h"
 
 #define NAME "iforest_advise"
 
-enum { MOST_COLUMNS = 63 }; /* the last bit of colUsed stands for all others */
-
-/* How the SELECT uses a column. */
+/* How the SELECT uses a column, for the index that is proposed where the SELECT is not understood in full. */
 struct seen_column {
 	char *name, *type;
-	bool is_used, is_grouped, is_equal, has_other;
-	unsigned n_lower, n_upper; /* bounds: the most in one plan that SQLite tried */
-	unsigned n_lower_now, n_upper_now;
-	char *equal, *lower, *upper; /* what it is compared with, as SQL */
+	bool is_used, is_grouped, is_equal;
+	unsigned n_ranges; /* conditions that are bounds: the most in one plan that SQLite tried */
 };
 
 struct seen_table {
 	struct seen_table *next;
 	char *name;
-	struct seen_column columns[MOST_COLUMNS];
-	int n_columns;
-	bool is_seen, is_ordered;
-	unsigned n_constraints;
-};
-
-/* Words of the SELECT, found without SQLite's parser. */
-struct seen_words {
-	unsigned n_selects, n_ands;
-	bool has_where, has_group, has_more;
+	struct seen_column columns[IFS_ADVISED_COLUMNS]; /* the last bit of colUsed stands for all others */
+	int n_columns, key;				 /* the column that is the rowid, or -1 */
+	bool is_seen;
 };
 
 struct advice {
 	struct seen_table *tables;
-	bool has_count, has_sum, has_min, has_max, has_avg;
+	bool has_aggregate;
 	unsigned n_scans; /* of tables, in SQLite's plan */
 	char *content, *statement, *query, *reason;
 };
@@ -82,10 +72,8 @@ static void release_tables(struct seen_table *table)
 
 		for (int c = 0; c < table->n_columns; c++) {
 			struct seen_column *column = &table->columns[c];
-			char *texts[] = { column->name, column->type, column->equal, column->lower, column->upper };
-
-			for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-				sqlite3_free(texts[i]);
+			sqlite3_free(column->name);
+			sqlite3_free(column->type);
 		}
 		sqlite3_free(table->name);
 		sqlite3_free(table);
@@ -133,94 +121,28 @@ static int seen_disconnect(sqlite3_vtab *base)
 	return SQLITE_OK;
 }
 
-/* Returns the right side of a constraint as SQL: a constant, or a parameter of that name. is_next: the integer after it, NULL
- * if that is not known. */
-static char *text_of(sqlite3_index_info *info, int constraint, const char *parameter, bool is_next, bool is_integer)
-{
-	sqlite3_value *value = NULL;
-
-	if (sqlite3_vtab_rhs_value(info, constraint, &value) != SQLITE_OK || !value) {
-		if (is_next)
-			return is_integer ? sqlite3_mprintf(":%s + 1", parameter) : NULL;
-		return sqlite3_mprintf(":%s", parameter);
-	}
-	switch (sqlite3_value_type(value)) {
-	case SQLITE_INTEGER:
-		if (is_next && (!is_integer || sqlite3_value_int64(value) == INT64_MAX))
-			return NULL;
-		return sqlite3_mprintf("%lld", sqlite3_value_int64(value) + is_next);
-	case SQLITE_TEXT:
-		return is_next ? NULL : sqlite3_mprintf("%Q", sqlite3_value_text(value));
-	case SQLITE_FLOAT:
-		return is_next ? NULL : sqlite3_mprintf("%!.17g", sqlite3_value_double(value));
-	default:
-		return NULL;
-	}
-}
-
-static void keep(char **kept, char *text)
-{
-	sqlite3_free(*kept);
-	*kept = text;
-}
-
-static void note_constraint(struct seen_column *column, sqlite3_index_info *info, int constraint)
-{
-	int op = info->aConstraint[constraint].op;
-	bool is_integer = has_word(column->type, "INT");
-
-	switch (op) {
-	case SQLITE_INDEX_CONSTRAINT_EQ:
-	case SQLITE_INDEX_CONSTRAINT_IS:
-		column->is_equal = true;
-		keep(&column->equal, text_of(info, constraint, "value", false, is_integer));
-		break;
-	case SQLITE_INDEX_CONSTRAINT_GE:
-	case SQLITE_INDEX_CONSTRAINT_GT:
-		column->n_lower_now++;
-		keep(&column->lower, text_of(info, constraint, "t0", op == SQLITE_INDEX_CONSTRAINT_GT, is_integer));
-		break;
-	case SQLITE_INDEX_CONSTRAINT_LT:
-	case SQLITE_INDEX_CONSTRAINT_LE:
-		column->n_upper_now++;
-		keep(&column->upper, text_of(info, constraint, "t1", op == SQLITE_INDEX_CONSTRAINT_LE, is_integer));
-		break;
-	default:
-		column->has_other = true;
-	}
-}
-
 static int seen_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	struct seen_table *table = ((struct seen_vtab *)base)->table;
-	unsigned n_constraints = 0;
+	unsigned n_ranges[IFS_ADVISED_COLUMNS] = { 0 };
 
 	table->is_seen = true;
-	for (int c = 0; c < table->n_columns; c++) {
-		table->columns[c].is_used |= (info->colUsed >> c & 1) != 0;
-		table->columns[c].n_lower_now = table->columns[c].n_upper_now = 0;
-	}
 	for (int i = 0; i < info->nConstraint; i++) {
 		int c = info->aConstraint[i].iColumn, op = info->aConstraint[i].op;
 
-		if (op == SQLITE_INDEX_CONSTRAINT_LIMIT || op == SQLITE_INDEX_CONSTRAINT_OFFSET)
+		if (op == SQLITE_INDEX_CONSTRAINT_LIMIT || op == SQLITE_INDEX_CONSTRAINT_OFFSET || c < 0 ||
+		    c >= table->n_columns)
 			continue;
-		n_constraints++;
-		if (c < 0 || c >= table->n_columns)
-			continue;
-		note_constraint(&table->columns[c], info, i);
-		table->columns[c].has_other |=
-			!info->aConstraint[i].usable || sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") != 0;
+		table->columns[c].is_equal |= op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
+		n_ranges[c] += op == SQLITE_INDEX_CONSTRAINT_GE || op == SQLITE_INDEX_CONSTRAINT_GT ||
+			       op == SQLITE_INDEX_CONSTRAINT_LE || op == SQLITE_INDEX_CONSTRAINT_LT;
 	}
 	for (int c = 0; c < table->n_columns; c++) {
 		struct seen_column *column = &table->columns[c];
 
-		column->n_lower = column->n_lower_now > column->n_lower ? column->n_lower_now : column->n_lower;
-		column->n_upper = column->n_upper_now > column->n_upper ? column->n_upper_now : column->n_upper;
+		column->is_used |= (info->colUsed >> c & 1) != 0;
+		column->n_ranges = n_ranges[c] > column->n_ranges ? n_ranges[c] : column->n_ranges;
 	}
-	if (n_constraints > table->n_constraints)
-		table->n_constraints = n_constraints;
-	table->is_ordered |= info->nOrderBy > 0 && sqlite3_vtab_distinct(info) > 0;
 	for (int i = 0; i < info->nOrderBy && sqlite3_vtab_distinct(info) > 0; i++)
 		if (info->aOrderBy[i].iColumn >= 0 && info->aOrderBy[i].iColumn < table->n_columns)
 			table->columns[info->aOrderBy[i].iColumn].is_grouped = true;
@@ -241,15 +163,20 @@ static const sqlite3_module seen_module = {
 static int read_columns(sqlite3 *db, const char *schema, struct seen_table *table, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
-	int rc = ifs_prepare(error, db, &statement,
-			     "SELECT name, type FROM pragma_table_xinfo(%Q, %Q) WHERE hidden <> 1 LIMIT %d", table->name,
-			     schema, MOST_COLUMNS);
+	int rc = ifs_prepare(
+		error, db, &statement,
+		"SELECT name, iif(type = 'ANY' COLLATE NOCASE AND (SELECT strict FROM pragma_table_list WHERE schema = %Q AND"
+		" name = %Q), '', type), pk AND type = 'INTEGER' COLLATE NOCASE AND sum(pk) OVER () = 1"
+		" FROM pragma_table_xinfo(%Q, %Q) WHERE hidden <> 1 LIMIT %d",
+		schema, table->name, table->name, schema, IFS_ADVISED_COLUMNS);
 
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
 		struct seen_column *column = &table->columns[table->n_columns];
 
 		column->name = print(error, "%s", sqlite3_column_text(statement, 0));
 		column->type = print(error, "%s", sqlite3_column_text(statement, 1));
+		if (sqlite3_column_int(statement, 2))
+			table->key = table->n_columns;
 		table->n_columns++;
 		rc = error->rc;
 	}
@@ -265,6 +192,7 @@ static int add_table(sqlite3 *db, sqlite3 *own, const char *schema, const char *
 	if (!table)
 		return ifs_error_set(error, SQLITE_NOMEM, "");
 	memset(table, 0, sizeof *table);
+	table->key = -1;
 	table->next = advice->tables;
 	advice->tables = table;
 	table->name = print(error, "%s", name);
@@ -291,6 +219,7 @@ static int add_tables(sqlite3 *db, sqlite3 *own, const char *schema, struct advi
 static int note_function(void *context, int action, const char *unused, const char *function, const char *schema,
 			 const char *trigger)
 {
+	static const char *const aggregates[] = { "count", "sum", "total", "min", "max", "avg" };
 	struct advice *advice = context;
 
 	(void)unused;
@@ -298,11 +227,8 @@ static int note_function(void *context, int action, const char *unused, const ch
 	(void)trigger;
 	if (action != SQLITE_FUNCTION || !function)
 		return SQLITE_OK;
-	advice->has_count |= sqlite3_stricmp(function, "count") == 0;
-	advice->has_sum |= sqlite3_stricmp(function, "sum") == 0 || sqlite3_stricmp(function, "total") == 0;
-	advice->has_min |= sqlite3_stricmp(function, "min") == 0;
-	advice->has_max |= sqlite3_stricmp(function, "max") == 0;
-	advice->has_avg |= sqlite3_stricmp(function, "avg") == 0;
+	for (size_t i = 0; i < sizeof aggregates / sizeof *aggregates; i++)
+		advice->has_aggregate |= sqlite3_stricmp(function, aggregates[i]) == 0;
 	return SQLITE_OK;
 }
 
@@ -350,26 +276,6 @@ static int read_select(sqlite3 *db, const char *schema, const char *sql, struct 
 	return rc;
 }
 
-/* ---- words of the SELECT ---- */
-
-static void read_words(const char *sql, struct seen_words *words)
-{
-	static const char *const more[] = { "DISTINCT", "HAVING", "FILTER", "CASE", "OVER", "UNION", "EXCEPT", "INTERSECT",
-					    "WITH",	"JOIN",	  "OR",	    "NOT",  "IN",   "LIKE",  "GLOB",   "LIMIT" };
-	const char *token;
-	int n;
-
-	*words = (struct seen_words){ .n_selects = 0 };
-	while ((token = ifs_token_next(&sql, &n))) {
-		words->n_selects += ifs_token_is(token, n, "SELECT");
-		words->n_ands += ifs_token_is(token, n, "AND");
-		words->has_where |= ifs_token_is(token, n, "WHERE");
-		words->has_group |= ifs_token_is(token, n, "GROUP");
-		for (size_t i = 0; i < sizeof more / sizeof *more; i++)
-			words->has_more |= ifs_token_is(token, n, more[i]);
-	}
-}
-
 /* ---- the proposal ---- */
 
 /* True if a column of this declared type holds numbers: its affinity is neither TEXT nor BLOB nor none. */
@@ -382,26 +288,33 @@ static bool is_number(const char *type)
 	return true;
 }
 
-static unsigned n_ranges(const struct seen_column *column)
+static bool is_time_type(const char *type)
 {
-	return column->n_lower + column->n_upper;
+	return has_word(type, "TIME") || has_word(type, "DATE");
 }
 
-/* Returns the column with the most range conditions, or else the first one whose type names a time or date. */
-static const struct seen_column *time_of(const struct seen_table *table)
+/* Returns the column with the most bounds, rather one of numbers or declared as a time than of texts; or else the first one that
+ * is declared as a time. -1 if there is none. */
+static int time_of(const struct seen_table *table)
 {
-	const struct seen_column *best = NULL;
+	unsigned best = 0;
+	int time = -1;
 
 	for (int c = 0; c < table->n_columns; c++) {
 		const struct seen_column *column = &table->columns[c];
+		unsigned rank = column->n_ranges == 0 || column->is_grouped ? 0 : column->n_ranges;
 
-		if (n_ranges(column) > 0 && !column->is_grouped && (!best || n_ranges(column) > n_ranges(best)))
-			best = column;
+		if (rank > 0 && (is_number(column->type) || is_time_type(column->type)))
+			rank += 1000;
+		if (rank > best) {
+			best = rank;
+			time = c;
+		}
 	}
-	for (int c = 0; c < table->n_columns && !best; c++)
-		if (has_word(table->columns[c].type, "TIME") || has_word(table->columns[c].type, "DATE"))
-			best = &table->columns[c];
-	return best;
+	for (int c = 0; c < table->n_columns && time < 0; c++)
+		if (is_time_type(table->columns[c].type))
+			time = c;
+	return time;
 }
 
 static bool is_by(const struct seen_column *column, const struct seen_column *time)
@@ -421,93 +334,49 @@ static int write_names(sqlite3_str *sql, const struct seen_table *table, const s
 	int n = 0;
 
 	for (int c = 0; c < table->n_columns; c++)
-		if (is_of_kind(&table->columns[c], time))
+		if (c != table->key && is_of_kind(&table->columns[c], time))
 			sqlite3_str_appendf(sql, "%s\"%w\"", n++ > 0 ? ", " : before, table->columns[c].name);
 	if (n > 0)
 		sqlite3_str_appendall(sql, ")");
 	return n;
 }
 
-static char *finish(sqlite3_str *text, struct ifs_error *error)
+/* Returns the options of an index that has what the SELECT uses. */
+static char *write_arguments(sqlite3 *db, const struct seen_table *table, int time, struct ifs_error *error)
 {
-	char *result = sqlite3_str_finish(text);
+	sqlite3_str *sql = sqlite3_str_new(db);
+	char *arguments;
 
-	if (!result)
+	(void)write_names(sql, table, &table->columns[time], is_value, ", value=(");
+	(void)write_names(sql, table, &table->columns[time], is_by, ", by=(");
+	if (sqlite3_str_errcode(sql))
 		ifs_error_set(error, SQLITE_NOMEM, "");
-	return result;
+	arguments = sqlite3_str_finish(sql); /* NULL also if it is empty */
+	return arguments ? arguments : print(error, "%s", "");
 }
 
-static char *write_statement(sqlite3 *db, const char *schema, const struct seen_table *table, const struct seen_column *time,
-			     struct ifs_error *error)
+/* Returns a name for the index that nothing in the schema has: spans_if, spans_if2, ... */
+static char *name_index(sqlite3 *db, const struct ifs_advised_table *table, struct ifs_error *error)
 {
-	sqlite3_str *sql = sqlite3_str_new(db);
+	char *name = print(error, "%s_if", table->name);
 
-	sqlite3_str_appendf(sql, "CREATE VIRTUAL TABLE \"%w\".\"%w_if\" USING iforest(content=\"%w\", time=\"%w\"", schema,
-			    table->name, table->name, time->name);
-	(void)write_names(sql, table, time, is_value, ", value=(");
-	(void)write_names(sql, table, time, is_by, ", by=(");
-	sqlite3_str_appendall(sql, ")");
-	return finish(sql, error);
-}
+	for (int number = 2; !error->rc; number++) {
+		sqlite3_stmt *statement;
+		bool is_taken;
 
-/* ---- the query over the index ---- */
-
-/* Returns why the SELECT asks for more than was recorded, or NULL. */
-static const char *find_more(const struct seen_table *table, const struct seen_column *time, const struct seen_words *words)
-{
-	if (words->n_selects != 1 || words->has_more)
-		return "the query is left to you: the SELECT has more than conditions by AND, aggregates and GROUP BY";
-	if (table->n_constraints != words->n_ands + words->has_where)
-		return "the query is left to you: a condition is no comparison of a column";
-	if (words->has_group && !table->is_ordered)
-		return "the query is left to you: groups are no columns; buckets of the time are step or n";
-	for (int c = 0; c < table->n_columns; c++) {
-		const struct seen_column *column = &table->columns[c];
-
-		if (column->has_other || (column != time && n_ranges(column) > 0) || (column == time && column->is_equal) ||
-		    column->n_lower > 1 || column->n_upper > 1 || (column->n_lower && !column->lower) ||
-		    (column->n_upper && !column->upper) || (column->is_equal && !column->equal))
-			return "the query is left to you: a condition is neither a window of the time nor an equality of a by column";
-		if (is_by(column, time) && !column->is_equal && !column->is_grouped)
-			return "the query is left to you: series would have to be folded, by iforest_fold";
+		if (ifs_prepare(
+			    error, db, &statement,
+			    "SELECT 1 FROM \"%w\".sqlite_schema WHERE name = %Q COLLATE NOCASE OR substr(name, 1, %d) = '%q_' COLLATE NOCASE",
+			    table->schema, name, (int)strlen(name) + 1, name))
+			break;
+		is_taken = sqlite3_step(statement) == SQLITE_ROW;
+		sqlite3_finalize(statement);
+		if (!is_taken)
+			break;
+		sqlite3_free(name);
+		name = print(error, "%s_if%d", table->name, number);
 	}
-	return NULL;
-}
-
-static char *write_query(sqlite3 *db, const char *schema, const struct seen_table *table, const struct seen_column *time,
-			 const struct advice *advice, struct ifs_error *error)
-{
-	const struct {
-		bool is_asked;
-		const char *prefix;
-	} kinds[] = {
-		{ advice->has_sum, "sum" }, { advice->has_min, "min" }, { advice->has_max, "max" }, { advice->has_avg, "avg" }
-	};
-	sqlite3_str *sql = sqlite3_str_new(db);
-	const char *separator = "WHERE";
-
-	sqlite3_str_appendall(sql, "SELECT ");
-	for (int c = 0; c < table->n_columns; c++)
-		if (is_by(&table->columns[c], time))
-			sqlite3_str_appendf(sql, "\"%w\", ", table->columns[c].name);
-	sqlite3_str_appendall(sql, "count");
-	for (int c = 0; c < table->n_columns; c++)
-		for (size_t k = 0; k < sizeof kinds / sizeof *kinds && is_value(&table->columns[c], time); k++)
-			if (kinds[k].is_asked)
-				sqlite3_str_appendf(sql, ", \"%s_%w\"", kinds[k].prefix, table->columns[c].name);
-	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w_if\"", schema, table->name);
-	for (int c = 0; c < table->n_columns; c++)
-		if (is_by(&table->columns[c], time) && table->columns[c].is_equal) {
-			sqlite3_str_appendf(sql, " %s \"%w\" = %s", separator, table->columns[c].name, table->columns[c].equal);
-			separator = "AND";
-		}
-	if (time->lower) {
-		sqlite3_str_appendf(sql, " %s t0 = %s", separator, time->lower);
-		separator = "AND";
-	}
-	if (time->upper)
-		sqlite3_str_appendf(sql, " %s t1 = %s", separator, time->upper);
-	return finish(sql, error);
+	return name;
 }
 
 /* ---- the trial ---- */
@@ -584,33 +453,93 @@ static void drop(char **text)
 	*text = NULL;
 }
 
-static int propose(sqlite3 *db, const struct ifs_registration *registration, const char *schema, const char *sql,
-		   const struct seen_table *table, struct advice *advice, struct ifs_error *error)
+/* Says why the index that was proposed would be refused for what its columns hold. */
+static void look_at_values(sqlite3 *db, const struct seen_table *seen, const struct ifs_advised_table *table,
+			   struct advice *advice, struct ifs_error *error)
 {
-	const struct seen_column *time = time_of(table);
-	struct seen_words words;
-	const char *more;
+	for (int c = 0; c < table->n_columns && !advice->reason && !error->rc; c++) {
+		struct ifs_column_classes classes;
+		bool has_texts, has_others, are_times = true;
 
-	advice->content = print(error, "%s", table->name);
-	if (!advice->has_count && !advice->has_sum && !advice->has_min && !advice->has_max && !advice->has_avg)
+		if (c != table->time && !is_value(&seen->columns[c], &seen->columns[table->time]))
+			continue;
+		if (ifs_column_classes_read(db, table, c, &classes, error))
+			return;
+		if (c == table->time && classes.n_texts && ifs_texts_are_times(db, table, &are_times, error))
+			return;
+		has_texts = classes.n_texts && (c != table->time || classes.n_integers || classes.n_reals || !are_times);
+		has_others = classes.n_blobs || classes.n_infinities ||
+			     (classes.n_large && (c != table->time ? classes.n_reals : classes.n_fractions));
+		if (has_texts || has_others)
+			advice->reason = print(error, "column \"%s\" has %s, which an index does not take", table->columns[c],
+					       !are_times  ? "texts that are no times"
+					       : has_texts ? "texts"
+							   : "blobs, infinities, or large integers beside reals");
+	}
+}
+
+static struct ifs_advised_table describe(const struct seen_table *seen, const char *schema)
+{
+	struct ifs_advised_table table = {
+		.schema = schema, .name = seen->name, .n_columns = seen->n_columns, .key = seen->key, .time = time_of(seen)
+	};
+
+	for (int c = 0; c < seen->n_columns; c++) {
+		table.columns[c] = seen->columns[c].name;
+		table.types[c] = seen->columns[c].type;
+	}
+	return table;
+}
+
+/* Proposes an index called `index`: that of the query, or one that has what the SELECT uses. */
+static void propose_index(sqlite3 *db, const struct seen_table *seen, const struct ifs_advised_table *table, const char *index,
+			  const char *sql, struct advice *advice, struct ifs_advised_query *query, struct ifs_error *error)
+{
+	char *arguments;
+
+	if (ifs_advised_query_make(db, table, index, sql, query, error))
+		return;
+	arguments = query->query ? print(error, "%s", query->arguments) : write_arguments(db, seen, table->time, error);
+	if (!error->rc)
+		advice->statement =
+			print(error, "CREATE VIRTUAL TABLE \"%w\".\"%w\" USING iforest(content=\"%w\", time=\"%w\"%s)",
+			      table->schema, index, table->name, table->columns[table->time], arguments);
+	sqlite3_free(arguments);
+	if (error->rc)
+		return;
+	if (query->query)
+		advice->query = print(error, "%s", query->query);
+	else
+		look_at_values(db, seen, table, advice, error);
+}
+
+static int propose(sqlite3 *db, const struct ifs_registration *registration, const char *schema, const char *sql,
+		   const struct seen_table *seen, struct advice *advice, struct ifs_error *error)
+{
+	struct ifs_advised_table table = describe(seen, schema);
+	struct ifs_advised_query query = { .query = NULL };
+	char *index;
+
+	advice->content = print(error, "%s", table.name);
+	if (!advice->has_aggregate)
 		advice->reason = print(error, "nothing is aggregated by count, sum, total, min, max or avg");
-	else if (!time)
+	else if (table.time < 0)
 		advice->reason = print(error, "no column looks like a time: ask for a range of it");
 	if (error->rc || advice->reason)
 		return error->rc;
-	read_words(sql, &words);
-	more = find_more(table, time, &words);
-	advice->statement = write_statement(db, schema, table, time, error);
-	if (!error->rc && !more)
-		advice->query = write_query(db, schema, table, time, advice, error);
-	if (!error->rc && try_on_copy(db, registration, schema, advice, error) == SQLITE_OK) {
-		if (advice->reason) {
-			drop(&advice->statement);
-			drop(&advice->query);
-		} else if (more) {
-			advice->reason = print(error, "%s", more);
-		}
+	index = name_index(db, &table, error);
+	if (!error->rc)
+		propose_index(db, seen, &table, index, sql, advice, &query, error);
+	if (!error->rc && !advice->reason)
+		(void)try_on_copy(db, registration, schema, advice, error);
+	if (advice->reason) {
+		drop(&advice->statement);
+		drop(&advice->query);
+	} else if (!error->rc && query.reason) {
+		advice->reason = print(error, "%s", query.reason);
 	}
+	ifs_advised_query_release(&query);
+	sqlite3_free(index);
 	return error->rc;
 }
 

@@ -2,7 +2,7 @@
  *
  *   content     the table
  *   statement   creates the index; NULL if none is proposed
- *   query       computes the aggregates of the SELECT from the index; NULL if the SELECT is too complex for this module
+ *   query       gives the rows of the SELECT from the index; NULL if the SELECT is not understood in full (advised_query.h)
  *   reason      why there is no statement, or no query
  *
  * SQLite itself parses the SELECT, in a separate database of virtual tables with the same columns, whose xBestIndex records the

@@ -133,6 +133,7 @@ static const struct step {
 	{ "export", TABLE INDEX, "INSERT INTO d_if(d_if, step) VALUES('export', 6000)", false },
 	{ "export again", TABLE INDEX EXPORT CHANGES, "INSERT INTO d_if(d_if) VALUES('export')", false },
 	{ "stats", TABLE INDEX CHANGES, "SELECT rows, runs, pending, bytes, sync FROM iforest_stats('d_if')", true },
+	{ "advise in full", TABLE, "SELECT statement, query, reason FROM iforest_advise('SELECT count(DISTINCT track), sum(dur) / 2 AS s, max(ts) FROM d WHERE ts > 5.5 AND ts < 3 * ? AND track LIKE ''t%'' HAVING count(*) > 1 ORDER BY s DESC')", true },
 	{ "advise", TABLE, "SELECT statement, query FROM iforest_advise('SELECT track, max(dur) FROM d WHERE ts > 5 AND ts < 90 GROUP BY track')", true },
 	{ "gaps", TABLE INDEX GAPS CHANGES, "SELECT * FROM g(500, 9000, 100) WHERE track IN ('track 1', 'track 3') ORDER BY gap_start, track", true },
 	{ "create of some rows", TABLE, CONDITION, false },
