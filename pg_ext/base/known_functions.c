@@ -147,6 +147,11 @@ static const struct own_function own_functions[] = {
 	{ "iforest_sketch_result", "iforest_sketch_result", "I", 'y' },
 	{ "iforest_sketch_serialize", "iforest_sketch_serialize", "I", 'y' },
 	{ "iforest_sketch_deserialize", "iforest_sketch_deserialize", "yI", 'I' },
+	{ "iforest_peak_add", "iforest_peak_add", "Iee", 'I' },
+	{ "iforest_peak_add", "iforest_peak_add", "IeeB", 'I' },
+	{ "iforest_peak_count", "iforest_peak_count", "I", 'b' },
+	{ "iforest_peak_when", "iforest_peak_when", "Iee", 'e' },
+	{ "iforest_peak_when", "iforest_peak_when", "IeeB", 'e' },
 	{ "iforest_distinct_add", "iforest_distinct_add_value", "Ie", 'I' },
 	{ "iforest_distinct_deserialize", "iforest_distinct_deserialize", "yI", 'I' },
 };
@@ -155,19 +160,19 @@ static const struct own_function own_functions[] = {
 
 struct own_aggregate {
 	const char *name, *arguments;
-	char result;
+	char result, state;
 	const char *transition, *final, *combine, *serialize, *deserialize, *remove;
 	bool has_final_arguments; /* the final function is given arguments as the transition function is */
 };
 
-#define ROW_AGGREGATE(name, arguments, result, choice, final, has_final_arguments)                              \
-	{                                                                                                       \
-		name, arguments, result, "iforest_row_" choice "_add", final, "iforest_row_" choice "_combine", \
-			"iforest_row_serialize", "iforest_row_deserialize", NULL, has_final_arguments           \
+#define ROW_AGGREGATE(name, arguments, result, choice, final, has_final_arguments)                                   \
+	{                                                                                                            \
+		name, arguments, result, 'I', "iforest_row_" choice "_add", final, "iforest_row_" choice "_combine", \
+			"iforest_row_serialize", "iforest_row_deserialize", NULL, has_final_arguments                \
 	}
-#define STATE_AGGREGATE(name, transition, final)                                       \
-	{                                                                              \
-		name, "y", 'y', transition, final, transition, NULL, NULL, NULL, false \
+#define STATE_AGGREGATE(name, transition, final)                                            \
+	{                                                                                   \
+		name, "y", 'y', 'y', transition, final, transition, NULL, NULL, NULL, false \
 	}
 
 static const struct own_aggregate own_aggregates[] = {
@@ -189,12 +194,16 @@ static const struct own_aggregate own_aggregates[] = {
 	STATE_AGGREGATE("iforest_min_state", "iforest_states_min", NULL),
 	STATE_AGGREGATE("iforest_sketch_states", "iforest_sketch_union", NULL),
 	STATE_AGGREGATE("iforest_distinct_states", "iforest_distinct_union", NULL),
-	{ "iforest_sketch", "e", 'y', "iforest_sketch_add", "iforest_sketch_result", "iforest_sketch_combine",
+	{ "iforest_sketch", "e", 'y', 'I', "iforest_sketch_add", "iforest_sketch_result", "iforest_sketch_combine",
 	  "iforest_sketch_serialize", "iforest_sketch_deserialize", "iforest_sketch_remove", false },
-	{ "iforest_distinct", "e", 'y', "iforest_distinct_add", "iforest_sketch_result", "iforest_sketch_combine",
+	{ "iforest_distinct", "e", 'y', 'I', "iforest_distinct_add", "iforest_sketch_result", "iforest_sketch_combine",
 	  "iforest_sketch_serialize", "iforest_distinct_deserialize", NULL, false },
+	{ "iforest_peak", "ee", 'b', 'I', "iforest_peak_add", "iforest_peak_count", NULL, NULL, NULL, NULL, false },
+	{ "iforest_peak", "eeB", 'b', 'I', "iforest_peak_add", "iforest_peak_count", NULL, NULL, NULL, NULL, false },
+	{ "iforest_peak_time", "ee", 'e', 'I', "iforest_peak_add", "iforest_peak_when", NULL, NULL, NULL, NULL, true },
+	{ "iforest_peak_time", "eeB", 'e', 'I', "iforest_peak_add", "iforest_peak_when", NULL, NULL, NULL, NULL, true },
 	/* its parts are combined by a function of PostgreSQL */
-	{ "iforest_squares", "n", 'n', "iforest_squares_add", NULL, NULL, NULL, NULL, NULL, false },
+	{ "iforest_squares", "n", 'n', 'n', "iforest_squares_add", NULL, NULL, NULL, NULL, NULL, false },
 };
 
 /* ---- this library ---- */
@@ -310,12 +319,11 @@ static bool has_initial_state(HeapTuple tuple, const char *state)
 static bool has_parts(HeapTuple tuple, const struct own_aggregate *own)
 {
 	Form_pg_aggregate form = (Form_pg_aggregate)GETSTRUCT(tuple);
-	bool is_squares = own->result == 'n';
-	Oid state = is_squares ? NUMERICOID : own->serialize ? INTERNALOID : BYTEAOID;
+	bool is_squares = own->state == 'n';
 
-	return form->aggkind == AGGKIND_NORMAL && form->aggnumdirectargs == 0 && form->aggtranstype == state &&
-	       is_part(form->aggtransfn, own->transition) && is_part(form->aggfinalfn, own->final) &&
-	       form->aggfinalextra == own->has_final_arguments &&
+	return form->aggkind == AGGKIND_NORMAL && form->aggnumdirectargs == 0 &&
+	       form->aggtranstype == type_of_letter(own->state) && is_part(form->aggtransfn, own->transition) &&
+	       is_part(form->aggfinalfn, own->final) && form->aggfinalextra == own->has_final_arguments &&
 	       (is_squares ? form->aggcombinefn == F_NUMERIC_ADD : is_part(form->aggcombinefn, own->combine)) &&
 	       is_part(form->aggserialfn, own->serialize) && is_part(form->aggdeserialfn, own->deserialize) &&
 	       is_part(form->aggmtransfn, own->remove ? own->transition : NULL) && is_part(form->aggminvtransfn, own->remove) &&

@@ -41,6 +41,7 @@
 
 #include "pg_ext/am/build.h"
 #include "pg_ext/base/distributed_table.h"
+#include "pg_ext/base/known_functions.h"
 #include "pg_ext/base/owner_context.h"
 #include "pg_ext/planner/overlap_index.h"
 #include "pg_ext/sql/index_info.h"
@@ -553,27 +554,31 @@ static void refuse_to_replace(const struct ifp_sqlgen_index *sqlgen, const struc
 			errhint("Rename the index, or the function."));
 }
 
-/* Raises an error if the function calls one in the extension's schema that is not the extension's. Names are resolved when the
+/* Raises an error if the function calls one in the extension's schema that is not the extension's own. Names are resolved when the
  * function is created. A user who may create functions in that schema could add an overload that fits the types better, and it
  * would run with the rights of whoever calls the function of the index. */
 static void refuse_overloads(const struct ifp_sqlgen_index *sqlgen, const struct created *created, Oid extension)
 {
-	char *query = psprintf("WITH own AS (SELECT pg_proc.oid, proname, pronamespace FROM pg_proc, pg_depend WHERE "
-			       "classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND "
-			       "refclassid = 'pg_extension'::regclass AND refobjid = %u AND deptype = 'e') "
-			       "SELECT used.oid::regprocedure::text FROM pg_proc used, pg_depend WHERE "
+	char *query = psprintf("SELECT used.oid, used.oid::regprocedure::text FROM pg_proc used, pg_depend WHERE "
 			       "classid = 'pg_proc'::regclass AND objid = to_regprocedure(%s) AND "
 			       "refclassid = 'pg_proc'::regclass AND refobjid = used.oid AND (proname, pronamespace) IN "
-			       "(SELECT proname, pronamespace FROM own) AND used.oid NOT IN (SELECT oid FROM own) LIMIT 1",
-			       extension, quote_literal_cstr(signature(sqlgen, created)));
+			       "(SELECT proname, pronamespace FROM pg_proc, pg_depend WHERE "
+			       "classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND "
+			       "refclassid = 'pg_extension'::regclass AND refobjid = %u AND deptype = 'e')",
+			       quote_literal_cstr(signature(sqlgen, created)), extension);
 
 	if (SPI_execute(query, false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not read pg_depend");
-	if (SPI_processed > 0)
-		ereport(ERROR, errcode(ERRCODE_AMBIGUOUS_FUNCTION),
-			errmsg("function %s would be called in the place of one of the extension's",
-			       SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1)),
-			errhint("Drop or rename it, and let nobody else create functions in the extension's schema."));
+	for (uint64 i = 0; i < SPI_processed; i++) {
+		bool is_null;
+		Datum used = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &is_null);
+
+		if (!ifp_own_function(DatumGetObjectId(used)))
+			ereport(ERROR, errcode(ERRCODE_AMBIGUOUS_FUNCTION),
+				errmsg("function %s would be called in the place of one of the extension's",
+				       SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2)),
+				errhint("Drop or rename it, and let nobody else create functions in the extension's schema."));
+	}
 }
 
 /* Makes the function depend on the index. */

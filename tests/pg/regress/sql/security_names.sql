@@ -196,6 +196,17 @@ ROLLBACK;
 DROP OWNED BY iforest_caller;
 DROP ROLE iforest_caller;
 
+-- What suits the types better than the extension's own function is no part of an index's functions, though it is a member.
+CREATE TABLE waylaid(ts integer, dur bigint);
+CREATE INDEX waylaid_if ON waylaid USING iforest(ts) INCLUDE (dur) WITH (duration = 'dur');
+CREATE FUNCTION iforest_bucket_of(integer, bigint, bigint, bigint, bigint, bigint) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'evil is at work'; END $$;
+ALTER EXTENSION iforest ADD FUNCTION iforest_bucket_of(integer, bigint, bigint, bigint, bigint, bigint);
+SELECT iforest_create_functions('waylaid_if');
+ALTER EXTENSION iforest DROP FUNCTION iforest_bucket_of(integer, bigint, bigint, bigint, bigint, bigint);
+DROP FUNCTION iforest_bucket_of(integer, bigint, bigint, bigint, bigint, bigint);
+SELECT cardinality(iforest_create_functions('waylaid_if'));
+DROP TABLE waylaid;
+
 -- ---- code inside functions of PostgreSQL ----
 -- A cast runs inside to_jsonb(). Its errors are not caught, where nothing would undo what it did: the condition is evaluated for rows, not for ends of windows.
 CREATE TYPE mood AS ENUM ('a', 'b', 'c');
