@@ -421,6 +421,7 @@ static bool is_slower(const struct ifp_query_level *level, const struct ifp_cand
 	Node *time = list_nth(candidate->columns, query->n_by);
 	const Path *plain = (level->join ? level->join : level->rel)->cheapest_total_path;
 	double n_rows, n_pages;
+	Cost startup;
 
 	if (ifp_is_disabled(plain))
 		return false;
@@ -431,7 +432,9 @@ static bool is_slower(const struct ifp_query_level *level, const struct ifp_cand
 	    !ifp_selectivity_window_rows(level->root, index_by_time(level, query, time), query, &n_rows))
 		return false;
 	n_pages = level->rel->pages * Min(n_rows / terms->tuples, 1) + 1;
-	return plain->startup_cost + n_pages * random_page_cost + n_rows * A_FETCHED_ROW * cpu_operator_cost < estimate->total;
+	/* a bitmap of the rows that the planner assumes, in place of the few that there are */
+	startup = IsA(plain, BitmapHeapPath) ? 0 : plain->startup_cost;
+	return startup + n_pages * random_page_cost + n_rows * A_FETCHED_ROW * cpu_operator_cost < estimate->total;
 }
 
 /* Returns the memory for the distinct values of an aggregate, and a bit for each of them in each group. */

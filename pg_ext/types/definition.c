@@ -726,6 +726,19 @@ static int read_value_name(void *context, const char **at)
 	return (int)v;
 }
 
+/* True if a column in the list has more bounds than are kept. */
+static bool has_too_many_bounds(const char *text)
+{
+	int n = 0;
+
+	for (; *text; text++) {
+		n = *text == '(' ? 1 : n + (*text == ',');
+		if (*text == ',' && n > IFOREST_MAX_BOUNDS && strcspn(text, ")") < strcspn(text, "("))
+			return true;
+	}
+	return false;
+}
+
 static void check_kind(Relation index, const struct ifp_definition *definition, const struct iforest_kind *kind,
 		       const char *text, struct iforest_node_schema *fields)
 {
@@ -743,7 +756,13 @@ static void check_kind(Relation index, const struct ifp_definition *definition, 
 	    iforest_accumulators_finish(&fields->accumulators, fields->value_types, fields->n_values,
 					fields->n_values * IFOREST_VALUE_WORDS))
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			errmsg("%s = '%s': that is too much for one index", kind->option, text));
+			errmsg("%s = '%s': that is too much for one index", kind->option, text),
+			kind->most_parameters && has_too_many_bounds(text)
+				? errhint("A column has at most %d bounds. Conditions with others are answered without a histogram, too.",
+					  IFOREST_MAX_BOUNDS)
+				: errhint("An index keeps at most %d words: one for a bound, three for a variance, 18 for a pair of columns. "
+					  "Divide the list between two indexes.",
+					  IFOREST_MAX_ACCUMULATOR_WORDS));
 	if ((why && (why != IFOREST_TEXT_TWICE || kind->most_parameters)) || *at)
 		refuse_list(&reader);
 }

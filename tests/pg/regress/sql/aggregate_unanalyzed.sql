@@ -38,6 +38,13 @@ SELECT * FROM answered(:'few');
 SELECT * FROM answered(:'many');
 SELECT * FROM answered(:'none');
 SELECT * FROM answered(:'listed');
+-- a B-tree on the time alone, of which the planner would make a bitmap
+DROP INDEX unanalyzed_btree;
+CREATE INDEX unanalyzed_btree ON unanalyzed (ts);
+SELECT * FROM answered(:'few');
+SELECT * FROM answered(:'many');
+DROP INDEX unanalyzed_btree;
+CREATE INDEX unanalyzed_btree ON unanalyzed (ts) INCLUDE (took);
 -- what is pending lies behind the runs
 INSERT INTO unanalyzed SELECT timestamptz '2024-03-02 03:46:40' + i * interval '1 s', 'service ' || i % 3, i % 1000 FROM generate_series(0, 999) i;
 SELECT * FROM answered(:'latest');

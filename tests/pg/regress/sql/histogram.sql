@@ -171,3 +171,9 @@ REINDEX INDEX relearned_if;
 EXPLAIN (COSTS OFF) SELECT sum(least(greatest(v, 0), 1)) FROM relearned;
 RESET ALL;
 DROP TABLE relearned;
+
+-- More bounds than a column has, and more than an index has.
+CREATE TABLE bounded(ts bigint, a bigint, b bigint, c bigint, d bigint);
+SELECT format('CREATE INDEX ON bounded USING iforest (ts) INCLUDE (a) WITH (histogram = ''a(%s)'')', string_agg(i::text, ',')) FROM generate_series(1, 33) i \gexec
+SELECT format('CREATE INDEX ON bounded USING iforest (ts) INCLUDE (a, b, c, d) WITH (histogram = ''a(%s), b(%1$s), c(%1$s), d(%1$s)'')', string_agg(i::text, ',')) FROM generate_series(1, 32) i \gexec
+DROP TABLE bounded;
