@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/base/interrupt.h"
+
 struct iforest_key {
 	uint64_t series; /* id in the dictionary, below 2^32; a position may have 2^32, "after the last series" */
 	bool time_is_null;
@@ -67,8 +69,10 @@ struct iforest_arrival {
 	uint32_t entry;
 };
 
-/* Sorts by key; stable. `room` is scratch space for n arrivals.
- * Cost  O(n) if each series ascends, else O(n log(number of ascending stretches)). */
-void iforest_key_sort(struct iforest_arrival *arrivals, struct iforest_arrival *room, uint32_t n);
+/* Sorts by key; stable. `room` is scratch space for n arrivals. `interrupt` may be NULL.
+ * Cost    O(n) if each series ascends, else O(n log(number of ascending stretches)).
+ * Errors  those of the interrupt. */
+enum iforest_status iforest_key_sort(struct iforest_arrival *arrivals, struct iforest_arrival *room, uint32_t n,
+				     const struct iforest_interrupt *interrupt);
 
 #endif

@@ -16,9 +16,9 @@ static bool comes_before(const void *left, const void *right)
 	return a->row < b->row;
 }
 
-void iforest_line_sort(struct iforest_line_point *points, size_t n)
+enum iforest_status iforest_line_sort(struct iforest_line_point *points, size_t n, const struct iforest_interrupt *interrupt)
 {
-	iforest_heap_sort(points, n, sizeof *points, comes_before);
+	return iforest_heap_sort(points, n, sizeof *points, comes_before, interrupt);
 }
 
 /* The start of bucket i of n_buckets over all points but the first and the last. */

@@ -17,14 +17,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/interrupt.h"
+
 struct iforest_line_point {
 	int64_t time;
 	double value;
 	size_t row; /* for the caller */
 };
 
-/* Sorts points by time, value and row. */
-void iforest_line_sort(struct iforest_line_point *points, size_t n);
+/* Sorts points by time, value and row. `interrupt` may be NULL. Errors: those of the interrupt. */
+enum iforest_status iforest_line_sort(struct iforest_line_point *points, size_t n, const struct iforest_interrupt *interrupt);
 
 /* Moves n_wanted of n sorted points to the front of the array. Returns the number of points kept: n if that is not greater. Of
  * points with the same area the first is kept; so is the first of a bucket in which no area is a number.

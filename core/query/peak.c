@@ -69,21 +69,24 @@ static bool starts_before(const void *left, const void *right)
 	return a->first_time < b->first_time;
 }
 
-static void sort(struct iforest_peak_span *spans, size_t n)
+static enum iforest_status sort(struct iforest_peak_span *spans, size_t n, const struct iforest_interrupt *interrupt)
 {
-	iforest_heap_sort(spans, n, sizeof *spans, starts_before);
+	return iforest_heap_sort(spans, n, sizeof *spans, starts_before, interrupt);
 }
 
-enum iforest_status iforest_peak_of_spans(const struct iforest_alloc *alloc, struct iforest_peak_span *spans, size_t n,
-					  struct iforest_peak *peak)
+enum iforest_status iforest_peak_of_spans(const struct iforest_alloc *alloc, const struct iforest_interrupt *interrupt,
+					  struct iforest_peak_span *spans, size_t n, struct iforest_peak *peak)
 {
 	struct iforest_peak_pass pass = { .alloc = alloc };
-	enum iforest_status status = IFOREST_OK;
+	enum iforest_status status = sort(spans, n, interrupt);
 
 	*peak = (struct iforest_peak){ .n = 0 };
-	sort(spans, n);
-	for (size_t i = 0; i < n && !status; i++)
-		status = open_span(&pass, spans[i].first_time, spans[i].last_time, peak);
+	for (size_t i = 0; i < n && !status; i++) {
+		if (i % IFOREST_UNIT_OF_WORK == 0)
+			status = iforest_interrupt_check(interrupt);
+		if (!status)
+			status = open_span(&pass, spans[i].first_time, spans[i].last_time, peak);
+	}
 	release_pass(&pass);
 	return status;
 }
@@ -96,7 +99,9 @@ enum iforest_status iforest_peak_init(struct iforest_peak_reader *reader, struct
 	const struct iforest_node_schema *fields = &manifest->fields;
 	enum iforest_status status;
 
-	*reader = (struct iforest_peak_reader){ .fields = fields, .pass = { .alloc = store->alloc } };
+	*reader = (struct iforest_peak_reader){ .fields = fields,
+						.interrupt = &store->pager->interrupt,
+						.pass = { .alloc = store->alloc } };
 	if (fields->duration_value == IFOREST_NO_VALUE ||
 	    (fields->end_rule != IFOREST_END_DURATION && fields->end_rule != IFOREST_END_COLUMN))
 		return IFOREST_ARGUMENT;
@@ -234,10 +239,9 @@ enum iforest_status iforest_peak_start(struct iforest_peak_reader *reader, const
 		start_series(reader, series[s]);
 		status = gather(reader);
 	}
-	if (status)
-		return status;
-	sort(reader->gathered, reader->n_gathered);
-	return advance(reader);
+	if (!status)
+		status = sort(reader->gathered, reader->n_gathered, reader->interrupt);
+	return status ? status : advance(reader);
 }
 
 /* Opens the next span. */

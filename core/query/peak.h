@@ -52,10 +52,10 @@ struct iforest_peak_span {
 	int64_t first_time, last_time;
 };
 
-/* Sorts the spans by first time, and finds their peak.
- * Errors  IFOREST_NO_MEMORY. */
-enum iforest_status iforest_peak_of_spans(const struct iforest_alloc *alloc, struct iforest_peak_span *spans, size_t n,
-					  struct iforest_peak *peak);
+/* Sorts the spans by first time, and finds their peak. `interrupt` may be NULL.
+ * Errors  IFOREST_NO_MEMORY, those of the interrupt. */
+enum iforest_status iforest_peak_of_spans(const struct iforest_alloc *alloc, const struct iforest_interrupt *interrupt,
+					  struct iforest_peak_span *spans, size_t n, struct iforest_peak *peak);
 
 /* ---- Buckets of an index ---- */
 
@@ -66,6 +66,7 @@ struct iforest_peak_reader {
 	struct iforest_iterator iterator;
 	bool has_iterator;
 	const struct iforest_node_schema *fields;
+	const struct iforest_interrupt *interrupt;
 
 	/* set by the caller, before a start */
 	struct iforest_bucketing bucketing;  /* checked with iforest_bucketing_check() */

@@ -367,7 +367,8 @@ enum iforest_status iforest_scan_join_memtable(struct iforest_scan *scan, struct
 {
 	enum iforest_status status = iforest_scan_join(scan, &memtable->store, &memtable->manifest);
 
-	iforest_batch_sort(&memtable->batch);
+	if (!status)
+		status = iforest_batch_sort(&memtable->batch, &memtable->store.pager->interrupt);
 	if (!status && memtable->batch.n > 0)
 		scan->batch = &memtable->batch;
 	return status;

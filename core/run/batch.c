@@ -82,11 +82,14 @@ void iforest_batch_keep(struct iforest_batch *batch, bool (*is_kept)(void *conte
 	batch->n = n;
 }
 
-void iforest_batch_sort(struct iforest_batch *batch)
+enum iforest_status iforest_batch_sort(struct iforest_batch *batch, const struct iforest_interrupt *interrupt)
 {
+	enum iforest_status status = IFOREST_OK;
+
 	if (!batch->is_sorted)
-		iforest_key_sort(batch->arrivals, batch->room, batch->n);
-	batch->is_sorted = true;
+		status = iforest_key_sort(batch->arrivals, batch->room, batch->n, interrupt);
+	batch->is_sorted = batch->is_sorted || !status;
+	return status;
 }
 
 /* ---- Reading ---- */
@@ -222,10 +225,9 @@ void iforest_batch_fold(const struct iforest_batch *batch, uint32_t from, uint32
 
 enum iforest_status iforest_batch_write(struct iforest_batch *batch, struct iforest_run_writer *writer)
 {
-	enum iforest_status status = IFOREST_OK;
+	enum iforest_status status = iforest_batch_sort(batch, &writer->store->pager->interrupt);
 	struct iforest_entry entry;
 
-	iforest_batch_sort(batch);
 	for (uint32_t i = 0; i < batch->n && !status; i++) {
 		iforest_batch_entry(batch, i, &entry);
 		status = iforest_run_writer_add(writer, &entry);

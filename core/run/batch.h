@@ -45,9 +45,10 @@ enum iforest_status iforest_batch_add(struct iforest_batch *batch, const struct 
 void iforest_batch_keep(struct iforest_batch *batch, bool (*is_kept)(void *context, const struct iforest_entry *entry),
 			void *context);
 
-/* Sorts by key; stable.
- * Cost  that of iforest_key_sort(); if entries came in order, one comparison per entry when it was added. */
-void iforest_batch_sort(struct iforest_batch *batch);
+/* Sorts by key; stable. `interrupt` may be NULL.
+ * Cost    that of iforest_key_sort(); if entries came in order, one comparison per entry when it was added.
+ * Errors  those of the interrupt; then only clear and release are allowed. */
+enum iforest_status iforest_batch_sort(struct iforest_batch *batch, const struct iforest_interrupt *interrupt);
 
 /* ---- Reading; entries are numbered in the current order ---- */
 

@@ -20,6 +20,7 @@ enum iforest_status iforest_memtable_init(struct iforest_memtable *memtable, con
 	iforest_pager_memory_init(&memtable->memory, store->alloc, pager->page_bytes, pager->max_batch_pages, false);
 	memtable->memory.lends_pages = true;
 	memtable->memory.pager.random = draw_id;
+	memtable->memory.pager.interrupt = pager->interrupt;
 	memtable->store = (struct iforest_store){ .pager = &memtable->memory.pager, .alloc = store->alloc };
 	iforest_batch_init(&memtable->batch, store->alloc, fields->n_values);
 	return iforest_manifest_init(&memtable->manifest, store->alloc, fields, pager->page_bytes);

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "core/base/alloc.h"
+#include "core/base/interrupt.h"
 #include "core/base/status.h"
 
 struct iforest_page_maxima;
@@ -95,6 +96,9 @@ struct iforest_pager {
 
 	/* Replaces the manifest. Returning success is the commit. */
 	enum iforest_status (*publish)(void *context, const uint8_t *bytes, uint32_t n_bytes);
+
+	/* Optional: interrupts work in memory. An engine interrupts other work in get(), pin_briefly() and write(). */
+	struct iforest_interrupt interrupt;
 
 	/* Returns an unpredictable and unique random number. */
 	uint64_t (*random)(void *context);

@@ -111,6 +111,9 @@ static enum iforest_status memory_write(void *context, const struct iforest_plac
 	enum iforest_status status;
 
 	memory->n_writes++;
+	status = iforest_interrupt_check(&memory->pager.interrupt);
+	if (status)
+		return status;
 	if (!run || n_pages == 0 || n_pages > memory->pager.max_batch_pages)
 		return IFOREST_ARGUMENT;
 	n_before = n_after = run->n_pages;

@@ -196,7 +196,7 @@ static void match_pending(struct index_scan *scan)
 		iforest_batch_clear(&scan->matching);
 		read_index(scan);
 	}
-	iforest_batch_sort(&scan->matching);
+	ifp_index_require(scan->index, iforest_batch_sort(&scan->matching, &scan->index->pager.interrupt));
 	MemoryContextSwitchTo(before);
 }
 

@@ -1,5 +1,6 @@
 #include "pg_ext/base/engine.h"
 
+#include "miscadmin.h"
 #include "storage/block.h"
 #include "utils/memutils.h"
 
@@ -19,6 +20,15 @@ static void release(void *context, void *memory)
 }
 
 const struct iforest_alloc ifp_palloc_allocator = { .reallocate = reallocate, .release = release };
+
+static enum iforest_status check_for_interrupts(void *context)
+{
+	(void)context;
+	CHECK_FOR_INTERRUPTS();
+	return IFOREST_OK;
+}
+
+const struct iforest_interrupt ifp_interrupt = { .check = check_for_interrupts };
 
 /* Adds the detail of an error. */
 static int tell_page(const struct iforest_fault *fault, BlockNumber block)

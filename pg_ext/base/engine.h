@@ -20,6 +20,9 @@
 /* Allocates in the CurrentMemoryContext at the time of the call, huge sizes included. Raises an error if memory runs out. */
 extern const struct iforest_alloc ifp_palloc_allocator;
 
+/* Ends work in memory by the server's error where the query is cancelled. */
+extern const struct iforest_interrupt ifp_interrupt;
+
 /* Raises the error for a status of core on this index; returns if it is IFOREST_OK. `fault` names the damaged page, or is NULL;
  * `block` is its block, or InvalidBlockNumber. */
 void ifp_require_at(enum iforest_status status, Relation index, const struct iforest_fault *fault, uint32 block);

@@ -80,7 +80,7 @@ static Datum array_of(FunctionCallInfo fcinfo, bool of_times)
 	if (!state || state->n == 0)
 		PG_RETURN_NULL();
 	if (!state->is_chosen) {
-		iforest_line_sort(state->points, state->n);
+		(void)iforest_line_sort(state->points, state->n, &ifp_interrupt); /* ends only by an error of the server */
 		state->n = iforest_lttb(state->points, state->n, (size_t)state->n_wanted);
 		state->is_chosen = true;
 	}

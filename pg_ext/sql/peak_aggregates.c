@@ -70,7 +70,8 @@ static const struct iforest_peak *peak_of(struct peak_state *state)
 {
 	MemoryContext before = MemoryContextSwitchTo(state->context);
 
-	if (state->n_swept < state->n && iforest_peak_of_spans(&ifp_palloc_allocator, state->spans, state->n, &state->peak))
+	if (state->n_swept < state->n &&
+	    iforest_peak_of_spans(&ifp_palloc_allocator, &ifp_interrupt, state->spans, state->n, &state->peak))
 		ereport(ERROR, errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory"));
 	state->n_swept = state->n;
 	MemoryContextSwitchTo(before);

@@ -670,6 +670,7 @@ static void pager_init(struct ifp_index *index)
 					       .drop_run = drop_run,
 					       .begin_publish = begin_publish,
 					       .publish = publish,
+					       .interrupt = ifp_interrupt,
 					       .random = random_number };
 	index->store = (struct iforest_store){ .pager = &index->pager, .alloc = &ifp_palloc_allocator };
 }

@@ -112,6 +112,7 @@ void ifp_temp_store_start(struct ifp_temp_store *temp_store, SharedFileSet *shar
 							  .create_run = create_run,
 							  .write = write_pages,
 							  .drop_run = drop_run,
+							  .interrupt = ifp_interrupt,
 							  .random = random_number },
 					       .shared = shared,
 					       .number = number,

@@ -236,12 +236,15 @@ static enum iforest_status remove_keys(struct ifs_delta *delta, struct iforest_b
 {
 	size_t old = delta->n_removed, to = old + keys->n;
 	uint32_t new = keys->n;
+	enum iforest_status status;
 
 	if (new == 0)
 		return IFOREST_OK;
 	if (!iforest_array_reserve(&ifs_alloc, &delta->removed, sizeof *delta->removed, to, &delta->n_reserved))
 		return IFOREST_NO_MEMORY;
-	iforest_batch_sort(keys);
+	status = iforest_batch_sort(keys, &delta->memtable.memory.pager.interrupt);
+	if (status)
+		return status;
 	delta->n_removed = to;
 	while (new > 0) {
 		const struct iforest_key *last = iforest_batch_key(keys, new - 1);

@@ -388,6 +388,11 @@ uint64_t ifs_pager_random(void *context)
 	return x;
 }
 
+static enum iforest_status sqlite_check_interrupt(void *context)
+{
+	return ifs_pager_may_go_on(context);
+}
+
 void ifs_pager_init(struct ifs_index *index)
 {
 	index->pager = (struct iforest_pager){
@@ -404,6 +409,7 @@ void ifs_pager_init(struct ifs_index *index)
 		.write = sqlite_write,
 		.drop_run = sqlite_drop_run,
 		.publish = sqlite_publish,
+		.interrupt = { .check = sqlite_check_interrupt, .context = index },
 		.random = ifs_pager_random,
 	};
 	index->store = (struct iforest_store){ .pager = &index->pager, .alloc = &ifs_alloc };

@@ -84,7 +84,7 @@ static void result_line(sqlite3_context *context, struct line *line)
 	size_t n;
 	char *json;
 
-	iforest_line_sort(line->points, line->n);
+	(void)iforest_line_sort(line->points, line->n, NULL);
 	n = iforest_lttb(line->points, line->n, (size_t)line->n_wanted);
 	sqlite3_str_appendchar(text, 1, '[');
 	for (size_t i = 0; i < n; i++) {

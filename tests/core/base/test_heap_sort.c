@@ -31,7 +31,7 @@ static void items_are_sorted(void **state)
 			sum += items[i].key;
 			marks ^= items[i].mark * UINT64_C(0x9E3779B97F4A7C15);
 		}
-		iforest_heap_sort(items, n, sizeof *items, comes_before);
+		assert_ok(iforest_heap_sort(items, n, sizeof *items, comes_before, NULL));
 		for (size_t i = 0; i < n; i++) {
 			assert_true(i == 0 || items[i - 1].key <= items[i].key);
 			assert_true(items[i].mark == items[i].key * 7 + 1);

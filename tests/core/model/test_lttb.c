@@ -46,7 +46,7 @@ static void order_is_by_time_then_value_then_row(void **state)
 	static const size_t rows[] = { 3, 2, 1, 4, 0 };
 
 	(void)state;
-	iforest_line_sort(points, COUNT_OF(points));
+	assert_ok(iforest_line_sort(points, COUNT_OF(points), NULL));
 	for (size_t i = 0; i < COUNT_OF(points); i++)
 		assert_int_equal(points[i].row, rows[i]);
 	assert_int_equal(iforest_lttb(points, COUNT_OF(points), 3), 3);

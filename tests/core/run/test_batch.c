@@ -104,7 +104,7 @@ static void entries_are_added_dropped_and_sorted(void **state)
 				keep_even(&twins);
 			assert_same(&twins);
 			if (random_chance(&dice, 50)) {
-				iforest_batch_sort(&twins.batch);
+				assert_ok(iforest_batch_sort(&twins.batch, NULL));
 				qsort(twins.entries, twins.n, sizeof twins.entries[0], by_key);
 				assert_same(&twins);
 			}
@@ -127,7 +127,7 @@ static void positions_are_found(void **state)
 
 		start(&twins);
 		add_some(&twins, &dice, (uint32_t)random_below(&dice, random_chance(&dice, 30) ? 4 : MOST));
-		iforest_batch_sort(&twins.batch);
+		assert_ok(iforest_batch_sort(&twins.batch, NULL));
 		for (unsigned i = 0; i < 100; i++) {
 			struct iforest_key key = any_entry(&dice, (int64_t)random_below(&dice, MOST)).key;
 			uint32_t from = (uint32_t)random_below(&dice, (uint64_t)twins.n + 1), at = from;
