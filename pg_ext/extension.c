@@ -6,7 +6,6 @@
 #include "pg_ext/exec/agg_scan.h"
 #include "pg_ext/planner/agg_path.h"
 #include "pg_ext/am/handler.h"
-#include "pg_ext/planner/index_order.h"
 #include "pg_ext/planner/outer_rows.h"
 #include "pg_ext/planner/partition_groups.h"
 #include "pg_ext/planner/partition_rows.h"
@@ -85,7 +84,6 @@ pg_attribute_hot static void complete_relation(PlannerInfo *root, Oid table, boo
 		previous_relation_info(root, table, is_parent, rel);
 	if (ifp_collection)
 		ifp_would_be_indexes_add(root, table, is_parent, rel);
-	ifp_index_order_complete(root, table, rel);
 }
 
 static void register_hooks(void)

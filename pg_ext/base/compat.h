@@ -500,6 +500,19 @@ static inline void ifp_handler_complete(IndexAmRoutine *routine)
 #endif
 }
 
+/* Returns what a handler returns: servers before 19 free it; later ones keep it for good, and never write to it. */
+static inline const IndexAmRoutine *ifp_handler_result(const IndexAmRoutine *routine)
+{
+#if PG_VERSION_NUM >= 190000
+	return routine;
+#else
+	IndexAmRoutine *copy = palloc(sizeof *copy);
+
+	*copy = *routine;
+	return copy;
+#endif
+}
+
 /* Makes an interval infinite. Before 17 there are no such intervals, and the server's subtraction of timestamps refuses them.
  */
 static inline void ifp_endless_interval(Interval *interval)
