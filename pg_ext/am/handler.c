@@ -35,6 +35,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "pg_ext/am/altered_type.h"
 #include "pg_ext/am/build.h"
 #include "pg_ext/am/index_scan.h"
 #include "pg_ext/am/insert.h"
@@ -395,7 +396,11 @@ static void see(ObjectAccessType access, Oid class, Oid object, int column, void
 
 	if (previous_hook)
 		previous_hook(access, class, object, column, argument);
-	if (access != OAT_POST_ALTER || class != RelationRelationId || column != 0 || get_rel_relkind(object) != RELKIND_INDEX)
+	if (access != OAT_POST_ALTER || class != RelationRelationId)
+		return;
+	if (column > 0)
+		ifp_altered_type_check(object, (AttrNumber)column);
+	if (column != 0 || get_rel_relkind(object) != RELKIND_INDEX)
 		return;
 	index = RelationIdGetRelation(object);
 	if (!RelationIsValid(index))
@@ -413,13 +418,9 @@ void ifp_reloptions_check_register(void)
 
 /* ---- the handler ---- */
 
-IFP_SQL_FUNCTION(iforest_handler);
-
-Datum iforest_handler(PG_FUNCTION_ARGS)
+static void fill_routine(IndexAmRoutine *routine)
 {
-	IndexAmRoutine *routine = makeNode(IndexAmRoutine);
-
-	(void)fcinfo;
+	routine->type = T_IndexAmRoutine;
 	routine->amstrategies = 5; /* those of btree */
 	routine->amsupport = 1;	   /* comparison: orders series for ordered scans */
 	routine->amcanorder = true;
@@ -451,5 +452,16 @@ Datum iforest_handler(PG_FUNCTION_ARGS)
 	routine->ammarkpos = ifp_mark_position;
 	routine->amrestrpos = ifp_restore_position;
 	ifp_handler_complete(routine);
-	PG_RETURN_POINTER(routine);
+}
+
+IFP_SQL_FUNCTION(iforest_handler);
+
+Datum iforest_handler(PG_FUNCTION_ARGS)
+{
+	static IndexAmRoutine routine;
+
+	(void)fcinfo;
+	if (routine.type != T_IndexAmRoutine)
+		fill_routine(&routine);
+	PG_RETURN_POINTER(ifp_handler_result(&routine));
 }

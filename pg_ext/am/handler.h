@@ -18,7 +18,8 @@ void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double 
 /* Returns the approximate number of runs of an index with n_values values, from the length of its manifest. Reads no page. */
 double ifp_estimate_runs(int n_values, uint32 manifest_bytes);
 
-/* Registers a hook that makes ALTER INDEX ... SET reject what CREATE INDEX rejects. PostgreSQL has an access method check
+/* Registers a hook that makes ALTER INDEX ... SET reject what CREATE INDEX rejects, and ALTER TABLE types that an index cannot hold
+ * (altered_type.h). PostgreSQL has an access method check
  * storage parameters without naming the index, so names of columns cannot be checked there. The hook is called after the index
  * has been altered, and raises the error then.
  * Requires  called once, when the library is loaded; opening an index loads it. */
