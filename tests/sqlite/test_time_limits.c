@@ -223,6 +223,7 @@ static const struct {
 	{ "('2026-01-01', '2026-01-01', 1)", "end=d, unit=us, duration_unit=s", "iforest: duration_unit=... goes with duration=... alone; leave it out" },
 	{ "(1, 5, 1)", "duration=d, duration_unit=s", "iforest: duration_unit=s needs unit=..., too: what the numbers of column \"ts\" count" },
 	{ "(0.5, 5, 1)", "duration=d, unit=s, duration_unit=ns", "" },
+	{ "('2026-01-01', 5.5, 1)", "duration=d, duration_unit=s", "" },
 	{ "('2026-01-01 00:00:00.5', 5, 1)", "duration=d, unit=s", "iforest: time column \"ts\" of row 1 holds '2026-01-01 00:00:00.5', which has digits beyond the index's unit=s; make the index with a finer unit, and say what durations count: unit=us, duration_unit=s" },
 	{ "('2026-01-01 00:00:00.0123456789', 5, 1)", "value=v", "iforest: time column \"ts\" of row 1 holds '2026-01-01 00:00:00.0123456789', which has digits beyond the index's unit=ns; there is no finer unit: add a generated column without them, and name that" },
 	{ "(1, 5, 1)", "duration=d, unit=s", "" },
