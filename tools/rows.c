@@ -188,6 +188,7 @@ static void fill_place(struct filling *filling, const struct trace_track *track,
 
 struct loaded_row *row_of_span(struct row_maker *maker, const struct trace_span *span)
 {
+	const struct trace_track *thread = trace_thread_of(span->track, span->thread);
 	struct filling filling = begin_row(maker, TABLE_SPANS, span->track->key.n_bytes, (int64_t)span->number);
 
 	fill_integer(&filling, span->ts_ns);
@@ -197,8 +198,8 @@ struct loaded_row *row_of_span(struct row_maker *maker, const struct trace_span 
 	fill_text(&filling, span->category);
 	fill_text(&filling, span->args);
 	fill_optional(&filling, span->depth != TRACE_UNKNOWN_DEPTH, span->depth);
-	fill_text(&filling, name_of(process_of(span->thread ? span->thread : span->track)));
-	fill_text(&filling, name_of(span->thread));
+	fill_text(&filling, name_of(process_of(thread ? thread : span->track)));
+	fill_text(&filling, name_of(thread));
 	fill_text(&filling, span->id);
 	fill_text(&filling, span->parent_id);
 	fill_text(&filling, span->trace_id);

@@ -10,3 +10,12 @@ const char *trace_track_kind_name(enum trace_track_kind kind)
 
 	return names[kind];
 }
+
+const struct trace_track *trace_thread_of(const struct trace_track *track, const struct trace_track *thread)
+{
+	while (!thread && track) {
+		thread = track->kind == TRACE_TRACK_THREAD ? track : NULL;
+		track = track->parent;
+	}
+	return thread;
+}

@@ -51,6 +51,9 @@ struct trace_track {
 	bool is_used;			  /* it has a span, sample or instant */
 };
 
+/* Returns the thread of an event: the one that its format names, or else the track or what is above it; NULL if there is none. */
+const struct trace_track *trace_thread_of(const struct trace_track *track, const struct trace_track *thread);
+
 enum { TRACE_NEVER_CLOSED = -1, TRACE_UNKNOWN_DEPTH = -1 };
 
 struct trace_span {

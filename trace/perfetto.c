@@ -95,7 +95,7 @@ struct trace_perfetto_reader {
 	struct trace_perfetto_ftrace ftrace;
 	struct trace_bytes unpacked; /* packets of a compressed packet */
 	struct trace_bytes waiting;  /* packets, in the order of the file, each behind a struct waiting_head */
-	uint64_t n_clock_changes;    /* changes of the clocks' connections up to which they were retried */
+	uint64_t n_changes;	     /* of clocks' connections and of tracks, up to which they were retried */
 	uint64_t n_retried_bytes;
 	uint64_t n_mended; /* texts of the current packet that are not UTF-8 */
 	uint64_t n_packets, n_invalid;
@@ -457,23 +457,45 @@ static int resolve(struct trace_perfetto_reader *reader, const struct moment *mo
 
 /* ---- Contents of a packet ---- */
 
+/* False, with the reason, unless a descriptor has what it needs. */
+static bool is_sound_descriptor(const struct trace_perfetto_descriptor *descriptor, const char **problem)
+{
+	*problem = !descriptor->has_uuid				   ? "track descriptor without uuid"
+		   : descriptor->uuid == 0 && descriptor->parent_uuid != 0 ? "descriptor of the default track with a parent"
+		   : descriptor->has_thread && (!descriptor->thread.has_pid || !descriptor->thread.has_tid)
+			   ? "descriptor of a thread without pid or tid"
+		   : !descriptor->has_thread && descriptor->has_process && !descriptor->process.has_pid
+			   ? "descriptor of a process without pid"
+			   : NULL;
+	return !*problem;
+}
+
+/* Takes what a descriptor says of its track, and leaves the sequence as it is. */
+static int describe(struct trace_perfetto_reader *reader, struct trace_text message)
+{
+	struct trace_perfetto_descriptor descriptor;
+	const char *problem;
+	int status = trace_perfetto_read_descriptor(message, &descriptor);
+
+	/* the rest is taken, or reported, when its turn comes */
+	if (status < 0 || !is_sound_descriptor(&descriptor, &problem) ||
+	    trace_perfetto_tracks_knows(&reader->tracks, descriptor.uuid))
+		return status;
+	return trace_perfetto_tracks_describe(&reader->tracks, &descriptor);
+}
+
 static int take_track_descriptor(struct trace_perfetto_reader *reader, struct trace_perfetto_sequence *sequence,
 				 struct trace_text message)
 {
 	struct trace_perfetto_descriptor descriptor;
 	const struct trace_perfetto_thread *thread = &descriptor.thread;
+	const char *problem;
 	int status = trace_perfetto_read_descriptor(message, &descriptor);
 
 	if (status < 0)
 		return status;
-	if (!descriptor.has_uuid)
-		return left_out(reader, "track descriptor without uuid");
-	if (descriptor.uuid == 0 && descriptor.parent_uuid != 0)
-		return left_out(reader, "descriptor of the default track with a parent");
-	if (descriptor.has_thread && (!thread->has_pid || !thread->has_tid))
-		return left_out(reader, "descriptor of a thread without pid or tid");
-	if (!descriptor.has_thread && descriptor.has_process && !descriptor.process.has_pid)
-		return left_out(reader, "descriptor of a process without pid");
+	if (!is_sound_descriptor(&descriptor, &problem))
+		return left_out(reader, problem);
 	if (descriptor.has_thread && sequence->is_valid) {
 		trace_perfetto_sequence_set_thread(sequence, thread->pid, thread->tid);
 		trace_perfetto_sequence_set_reference(sequence, thread->time_us, thread->thread_time_us,
@@ -600,6 +622,17 @@ static int keep_waiting(struct trace_perfetto_reader *reader, const struct packe
 	return status < 0 || reader->waiting.n_bytes <= MAX_WAITING_BYTES ? status : give_up_waiting(reader);
 }
 
+/* True if an event's track may be described further on: writers of some languages put it behind its first event. */
+static bool lacks_descriptor(const struct trace_perfetto_reader *reader, const struct packet *packet,
+			     const struct trace_perfetto_sequence *sequence)
+{
+	uint64_t uuid = packet->track_event.data && packet->has_sequence && !reader->is_giving_up
+				? trace_perfetto_events_track(sequence, packet->track_event)
+				: 0;
+
+	return uuid && !trace_perfetto_tracks_knows(&reader->tracks, uuid);
+}
+
 /* Takes a packet, all of whose sequence's packets before it have been taken. */
 static int take_next(struct trace_perfetto_reader *reader, const struct packet *packet,
 		     struct trace_perfetto_sequence *sequence, const struct moment *moment)
@@ -615,6 +648,9 @@ static int take_next(struct trace_perfetto_reader *reader, const struct packet *
 		return status;
 	if (packet->needs_state && !sequence->is_valid)
 		return left_out(reader, "packet needs incremental state that is not valid");
+	/* to apply the state again changes nothing, as those behind this packet wait as well */
+	if (has_time && lacks_descriptor(reader, packet, sequence))
+		return keep_waiting(reader, packet, sequence, moment);
 	return has_time ? take_contents(reader, packet, sequence, ts_ns)
 			: left_out(reader, "timestamp in a clock that cannot be resolved");
 }
@@ -638,7 +674,10 @@ static int take_fields(struct trace_perfetto_reader *reader, const struct packet
 		status = trace_perfetto_sequence_come(sequence, packet->is_cleared, packet->defaults);
 	if (status == TRACE_OK && packet->clock_snapshot.data)
 		status = take_snapshot(reader, packet);
-	if (status == TRACE_OK && packet->clock_snapshot.data)
+	/* a descriptor may stand behind the events that wait for it */
+	if (status == TRACE_OK && packet->track_descriptor.data && reader->waiting.n_bytes > 0)
+		status = describe(reader, packet->track_descriptor);
+	if (status == TRACE_OK && (packet->clock_snapshot.data || packet->track_descriptor.data))
 		status = retry_waiting(reader);
 	if (status < 0)
 		return status;
@@ -709,13 +748,15 @@ static int take_waiting(struct trace_perfetto_reader *reader)
 	return status;
 }
 
-/* After a snapshot: if it has connected other clocks, their packets come before the next ones. */
+/* After a snapshot or a descriptor: if it has connected clocks or describes a track, their packets come before the next ones. */
 static int retry_waiting(struct trace_perfetto_reader *reader)
 {
-	if (reader->waiting.n_bytes == 0 || reader->n_clock_changes == reader->clocks.n_changes ||
+	uint64_t n_changes = reader->clocks.n_changes + reader->tracks.n_described;
+
+	if (reader->waiting.n_bytes == 0 || reader->n_changes == n_changes ||
 	    reader->n_retried_bytes + reader->waiting.n_bytes > MAX_RETRIED_BYTES)
 		return TRACE_OK;
-	reader->n_clock_changes = reader->clocks.n_changes;
+	reader->n_changes = n_changes;
 	reader->n_retried_bytes += reader->waiting.n_bytes;
 	return take_waiting(reader);
 }

@@ -784,6 +784,18 @@ static int take_placed(struct event *event)
 	}
 }
 
+uint64_t trace_perfetto_events_track(const struct trace_perfetto_sequence *sequence, struct trace_text message)
+{
+	struct trace_message fields = trace_message_of(message);
+	struct trace_field field;
+
+	while (trace_message_next(&fields, &field) == TRACE_ROW) {
+		if (field.number == EVENT_TRACK_UUID && field.wire == TRACE_WIRE_VARINT)
+			return field.value;
+	}
+	return sequence->default_track;
+}
+
 int trace_perfetto_events_take(struct trace_perfetto_events *events, struct trace_perfetto_sequence *sequence,
 			       struct trace_text message, bool has_time, int64_t ts_ns)
 {

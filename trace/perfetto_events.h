@@ -21,6 +21,9 @@ void trace_perfetto_events_release(struct trace_perfetto_events *events);
 
 /* Takes a message TrackEvent of a packet, which may have a time of its own, in the trace's clock.
  * TRACE_OK, TRACE_ERROR_FORMAT, TRACE_ERROR_MEMORY, TRACE_ERROR_LIMIT, or what the assembly answered. O(bytes) expected. */
+/* The uuid of the track that an event names, or 0. O(bytes of the event). */
+uint64_t trace_perfetto_events_track(const struct trace_perfetto_sequence *sequence, struct trace_text message);
+
 int trace_perfetto_events_take(struct trace_perfetto_events *events, struct trace_perfetto_sequence *sequence,
 			       struct trace_text message, bool has_time, int64_t ts_ns);
 

@@ -13,6 +13,7 @@ enum interned_data_field {
 };
 enum interned_text_field { INTERNED_TEXT_IID = 1, INTERNED_TEXT_TEXT = 2 };
 enum packet_defaults_field { DEFAULTS_TRACK_EVENT = 11, DEFAULTS_CLOCK = 58 };
+enum track_event_defaults_field { DEFAULTS_TRACK = 11 };
 
 static void forget_interned(struct trace_perfetto_sequence *sequence)
 {
@@ -32,6 +33,7 @@ static void forget_defaults(struct trace_perfetto_sequence *sequence)
 	trace_budget_return(sequence->budget, sequence->event_defaults.n_bytes);
 	free((char *)sequence->event_defaults.data);
 	sequence->event_defaults = (struct trace_text){ NULL, 0 };
+	sequence->default_track = 0;
 }
 
 static void forget_differences(struct trace_perfetto_sequence *sequence)
@@ -157,6 +159,19 @@ static int keep_event_defaults(struct trace_perfetto_sequence *sequence, struct 
 	return TRACE_OK;
 }
 
+static int find_default_track(struct trace_perfetto_sequence *sequence)
+{
+	struct trace_message fields = trace_message_of(sequence->event_defaults);
+	struct trace_field field;
+	int status;
+
+	while ((status = trace_message_next(&fields, &field)) == TRACE_ROW) {
+		if (field.number == DEFAULTS_TRACK && field.wire == TRACE_WIRE_VARINT)
+			sequence->default_track = field.value;
+	}
+	return status;
+}
+
 int trace_perfetto_sequence_come(struct trace_perfetto_sequence *sequence, bool is_cleared, struct trace_text defaults)
 {
 	struct trace_message fields = trace_message_of(defaults);
@@ -184,7 +199,10 @@ int trace_perfetto_sequence_set_defaults(struct trace_perfetto_sequence *sequenc
 		if (field.number == DEFAULTS_TRACK_EVENT && field.wire == TRACE_WIRE_BYTES)
 			event_defaults = field.text;
 	}
-	return status < 0 || !event_defaults.data ? status : keep_event_defaults(sequence, event_defaults);
+	if (status < 0 || !event_defaults.data)
+		return status;
+	status = keep_event_defaults(sequence, event_defaults);
+	return status < 0 ? status : find_default_track(sequence);
 }
 
 /* ---- Threads and differences ---- */

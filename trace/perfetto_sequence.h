@@ -37,6 +37,7 @@ struct trace_perfetto_sequence {
 	size_t n_text_bytes_taken; /* of the budget */
 
 	struct trace_text event_defaults; /* the message TrackEventDefaults, owned; data is NULL if there is none */
+	uint64_t default_track;		  /* its uuid of a track; 0 if there is none */
 	uint32_t coming_clock;		  /* the default clock for the next packet of the file; 0 if there is none */
 	uint64_t n_waiting;		  /* packets that wait for a clock, and hold up those behind them */
 

@@ -553,6 +553,13 @@ int trace_perfetto_tracks_find(struct trace_perfetto_tracks *tracks, uint64_t uu
 	return trace_leave_out(tracks->assembly, 1, "track whose parents form a circle or are too many");
 }
 
+bool trace_perfetto_tracks_knows(const struct trace_perfetto_tracks *tracks, uint64_t uuid)
+{
+	const uint64_t *place = trace_u64_map_find(&tracks->by_uuid, uuid);
+
+	return place && (tracks->described[*place].is_described || tracks->described[*place].is_found);
+}
+
 int trace_perfetto_tracks_find_counter(struct trace_perfetto_tracks *tracks, uint64_t uuid,
 				       struct trace_perfetto_counter *counter, struct trace_track **track, bool *is_counter)
 {
@@ -674,6 +681,17 @@ static void sort_by_rank(const struct trace_perfetto_tracks *tracks, const struc
 		trace_sort_track(has_thread ? described->place.thread : described->place.track, described->rank);
 }
 
+/* The texts live as long as the trace. */
+static void take_numbers(struct trace_track *track, const struct trace_perfetto_place *above)
+{
+	const struct trace_track *numbered = above->thread ? above->thread : above->process ? above->process : above->track;
+
+	if (!numbered || track->pid.n_bytes > 0)
+		return;
+	track->pid = numbered->pid;
+	track->tid = numbered->tid;
+}
+
 int trace_perfetto_tracks_finish(struct trace_perfetto_tracks *tracks)
 {
 	int status = TRACE_OK;
@@ -692,6 +710,8 @@ int trace_perfetto_tracks_finish(struct trace_perfetto_tracks *tracks)
 		status = find_above(tracks, &described, &above);
 		if (status == TRACE_OK && above.track && above.track != track)
 			status = trace_set_parent(tracks->assembly, track, above.track);
+		if (status == TRACE_OK && track->parent == above.track)
+			take_numbers(track, &above);
 	}
 	return status;
 }

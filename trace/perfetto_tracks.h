@@ -7,7 +7,8 @@
  *     state              of states                    "uuid:n"
  *     none of these      of an operation              "uuid:n"
  *
- * An event may precede the descriptor of its track. The track is then that of an operation, and gets its name and parent later.
+ * An event may precede the descriptor of its track: the reader lets it wait for a while (perfetto.c). If it cannot, the track is that of
+ * an operation, and gets its name, its numbers and its parent when the file is read.
  *
  * After Perfetto's src/trace_processor/importers/proto/track_event_tracker, in own words.
  */
@@ -55,6 +56,9 @@ int trace_perfetto_tracks_name_process(struct trace_perfetto_tracks *tracks, con
 int trace_perfetto_tracks_find(struct trace_perfetto_tracks *tracks, uint64_t uuid, bool is_state,
 			       struct trace_perfetto_place *place);
 
+/* True if a track is described, or was found: an event on it need not wait for a descriptor. */
+bool trace_perfetto_tracks_knows(const struct trace_perfetto_tracks *tracks, uint64_t uuid);
+
 /* The counter of a uuid, and the thread or process that it counts for, both NULL if there is none. Texts live until the next
  * call of a function of this header. */
 int trace_perfetto_tracks_find_counter(struct trace_perfetto_tracks *tracks, uint64_t uuid,
@@ -83,7 +87,7 @@ int trace_perfetto_tracks_rename(struct trace_perfetto_tracks *tracks, struct tr
 int trace_perfetto_tracks_saw(struct trace_perfetto_tracks *tracks, struct trace_track *track, int64_t ts_ns,
 			      struct trace_text name);
 
-/* When the file is read: gives tracks the parents that were described after them. */
+/* When the file is read: gives tracks the parents, and the numbers of threads and processes, that were described after them. */
 int trace_perfetto_tracks_finish(struct trace_perfetto_tracks *tracks);
 
 #endif

@@ -203,11 +203,12 @@ static void put_span(struct row_queue *queue, const struct trace_span *span)
 static int on_span(void *context, const struct trace_span *span)
 {
 	struct row_queue *queue = &((struct trace_cursor *)context)->queue;
-	const struct trace_track *process = process_of(span->thread ? span->thread : span->track);
+	const struct trace_track *thread = trace_thread_of(span->track, span->thread);
+	const struct trace_track *process = process_of(thread ? thread : span->track);
 
 	put_span(queue, span);
 	put_text(queue, process ? process->name : no_text());
-	put_text(queue, span->thread ? span->thread->name : no_text());
+	put_text(queue, thread ? thread->name : no_text());
 	put_text(queue, span->id);
 	put_text(queue, span->parent_id);
 	put_text(queue, span->trace_id);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/trace/perfetto_sample.h"
@@ -62,12 +63,12 @@ static void names_and_parents_may_come_later(void **state)
 	       "instant 2: 10 on uuid:10 first\n"
 	       "instant 3: 30 on uuid:11 event\n"
 	       "instant 4: 40 on uuid:11 event\n"
+	       "process 5: app\n"
 	       "async uuid:10: first\n"
-	       "async uuid:11: described in 5\n"
-	       "process 5: app\n");
+	       "async uuid:11: described in 5\n");
 }
 
-/* What an event has begun goes on, so that its track stays what it was, below the thread or process that it is of. */
+/* It waits for the descriptor. */
 static void an_event_may_come_before_its_thread(void **state)
 {
 	(void)state;
@@ -76,12 +77,55 @@ static void an_event_may_come_before_its_thread(void **state)
 	perfetto_describe_thread(THREAD, 5, 6, "main");
 	perfetto_describe_process(PROCESS, 5, "app");
 	perfetto_write_event(7, 20, SLICE_END, THREAD, NULL, NULL);
-	perfetto_expect("instant 1: 11 on uuid:2 now\n"
-	       "span 1: 10 10 on uuid:1 early\n"
-	       "async uuid:1: early in 5/6\n"
-	       "async uuid:2: now in 5\n"
+	perfetto_expect("instant 1: 11 on 5 now\n"
+	       "span 1: 10 10 on 5/6 early\n"
 	       "process 5: app\n"
 	       "thread 5/6: main in 5\n");
+}
+
+/* As Rust's tracing-perfetto writes: the track, its thread and its counter stand behind the first events. */
+static void events_wait_for_the_descriptor_of_their_track(void **state)
+{
+	(void)state;
+	perfetto_clear_state(7);
+	perfetto_write_event(7, 10, SLICE_BEGIN, THREAD, "work", NULL);
+	perfetto_write_count(7, 11, COUNTER, 3);
+	perfetto_begin_packet(7, 0);
+	perfetto_end_packet();
+	perfetto_write_event(7, 20, SLICE_END, THREAD, NULL, NULL);
+	perfetto_describe_thread(THREAD, 5, 6, "main");
+	perfetto_write_event(7, 30, INSTANT, THREAD, "later", NULL);
+	perfetto_describe_counter(COUNTER, THREAD, "bytes", 1, false);
+	perfetto_write_count(7, 40, COUNTER, 4);
+	perfetto_read_trace(false, 0);
+	protobuf_clear(&perfetto_bytes);
+	assert_non_null(strstr(perfetto_shown.text, "instant 1: 30 on 5/6 later\n"));
+	assert_non_null(strstr(perfetto_shown.text, "span 1: 10 10 on 5/6 work\n"));
+	assert_non_null(strstr(perfetto_shown.text, "11 3 bytes"));
+	assert_non_null(strstr(perfetto_shown.text, "40 4 bytes"));
+	assert_null(strstr(perfetto_shown.text, "uuid:"));
+}
+
+/* What waits takes 16 MiB at most. An event that was taken then is on a track of its own, below its thread. */
+static void a_descriptor_may_come_too_late(void **state)
+{
+	enum { NAME_BYTES = 1000000, N_EVENTS = 20 };
+	char *name = malloc(NAME_BYTES + 1);
+
+	(void)state;
+	assert_non_null(name);
+	memset(name, 'x', NAME_BYTES);
+	name[NAME_BYTES] = 0;
+	perfetto_write_event(7, 10, SLICE_BEGIN, THREAD, "early", NULL);
+	for (int i = 0; i < N_EVENTS; i++)
+		perfetto_write_event(7, 5, 0, THREAD, name, NULL); /* left out: it has no type */
+	free(name);
+	perfetto_describe_thread(THREAD, 5, 6, "main");
+	perfetto_write_event(7, 20, SLICE_END, THREAD, NULL, NULL);
+	perfetto_expect("span 1: 10 10 on uuid:1 early\n"
+	       "async uuid:1: early in 5/6\n"
+	       "thread 5/6: main in 5\n"
+	       "left out 20: track event without type or phase\n");
 }
 
 static void numbers_of_threads_are_used_again(void **state)
@@ -456,10 +500,9 @@ static void ranks_of_threads_and_processes_count_if_the_root_says_so(void **stat
 	order(0, 20, 1);
 	perfetto_write_event(7, 10, INSTANT, THREAD, "now", NULL);
 	rank_thread_and_process();
-	perfetto_expect("instant 1: 10 on uuid:1 now\n"
-	       "async uuid:1: now in 5/6 sorted 4\n"
+	perfetto_expect("instant 1: 10 on 5/6 now\n"
 	       "process 5: app\n"
-	       "thread 5/6: main in 5\n");
+	       "thread 5/6: main in 5 sorted 4\n");
 }
 
 static void events_before_the_range_of_interest_are_left_out(void **state)
@@ -914,6 +957,8 @@ int main(void)
 		cmocka_unit_test(events_without_a_track_are_on_the_default_one),
 		cmocka_unit_test(names_and_parents_may_come_later),
 		cmocka_unit_test(an_event_may_come_before_its_thread),
+		cmocka_unit_test(events_wait_for_the_descriptor_of_their_track),
+		cmocka_unit_test(a_descriptor_may_come_too_late),
 		cmocka_unit_test(numbers_of_threads_are_used_again),
 		cmocka_unit_test(a_descriptor_may_not_change_its_mind),
 		cmocka_unit_test(interned_texts_last_until_the_state_is_cleared),
