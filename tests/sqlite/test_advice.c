@@ -453,12 +453,10 @@ static const char *const elsewhere[] = {
 	"gives other values when it is read again",    /* test_build.c */
 	"RENAME COLUMN oid TO oid_",		       /* one of both */
 	"AS oid_ FROM",
-	"the query is left to you", /* test_advise.c */
 	"it takes a name, or name AS other", /* words alone, test_refusals.c */
 	"it takes a condition in parentheses", "it is log, append or manual", "it is ns, us, ms or s", "write column AS name",
 	"unknown argument",
-	"is no CREATE TABLE", /* of a forged schema */
-	"ends before its end", /* likewise */
+	"ends before its end", /* of a forged schema */
 	"and create it with another condition", /* tests/security/test_sqlite_conditions.c */
 };
 
@@ -590,7 +588,8 @@ static void each_advice_of_the_sources_is_followed(void **state)
 		while ((entry = readdir(directory))) {
 			char *path = sqlite3_mprintf("%s/%s", folder, entry->d_name), *source;
 
-			if (strstr(path, ".c") && (source = read_source(path))) {
+			/* the reasons of iforest_advise() are answers, which test_advise.c follows */
+			if (strstr(path, ".c") && !strstr(path, "/advise") && (source = read_source(path))) {
 				n_advice += check_source(path, source, &n_missing);
 				free(source);
 			}
