@@ -157,7 +157,7 @@ static bool is_indexed(sqlite3 *db, const char *path, const char *table, const c
 
 bool database_tables(sqlite3 *db, const char *path, struct tables *tables)
 {
-	static const char *const needed[] = { "spans", "spans_if", "spans_overlap" };
+	static const char *const needed[] = { "spans", "spans_if", "spans_overlap", "spans_rows" };
 
 	if (sqlite3_exec(db, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL)) {
 		database_complain("%s: %s", path, sqlite3_errmsg(db));

@@ -23,7 +23,7 @@ void time_limit_start(struct time_limit *limit, int n_seconds);
 
 bool time_limit_is_over(const struct time_limit *limit);
 
-/* What there is besides spans, spans_if and spans_overlap, which must be there. */
+/* What there is besides spans, spans_if, spans_overlap and spans_rows, which must be there. */
 struct tables {
 	bool tracks, counters, instants, flows, left_out;
 };
