@@ -246,11 +246,13 @@ static void it_looks_at_what_the_table_holds(void **state)
 		{ "TEXT", "(NULL, 1)", "ts < '2026-01-02'", "", "the query is left to you: \"ts\" has no times yet, and their form is not known" },
 	};
 
+	sqlite3 *db;
+
 	(void)state;
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-		sqlite3 *db = open_database(":memory:", 0);
 		char *sql = sqlite3_mprintf("SELECT sum(v) FROM t WHERE %s", tables[i].condition), *query;
 
+		db = open_database(":memory:", 0);
 		run(db, "CREATE TABLE t(ts %s, v INTEGER, id INTEGER PRIMARY KEY); INSERT INTO t(ts, v) VALUES %s", tables[i].type, tables[i].values);
 		query = tables[i].query[0] ? sqlite3_mprintf("SELECT sum(\"sum_v\") FROM \"main\".\"t_if\" %s", tables[i].query) : sqlite3_mprintf("");
 		check_text(db, &(struct advised){ .sql = sql }, "query", query);
@@ -266,6 +268,15 @@ static void it_looks_at_what_the_table_holds(void **state)
 		sqlite3_free(query);
 		close_database(db);
 	}
+	/* -5 / 10 is 0, but in bucket -1 */
+	db = open_database(":memory:", 0);
+	run(db, "CREATE TABLE t(ts INTEGER, id INTEGER PRIMARY KEY); INSERT INTO t(ts) VALUES (5), (15)");
+	run_gives(db, "SELECT bucket, count FROM \"main\".\"t_if\" WHERE t1 = 50 AND step = 10|\n",
+		  "SELECT query, reason FROM iforest_advise('SELECT ts / 10, count(*) FROM t WHERE ts < 50 GROUP BY 1')");
+	run(db, "INSERT INTO t(ts) VALUES (-5)");
+	run_gives(db, "|the query is left to you: a division of times that are not all integers, or negative, is no bucket\n",
+		  "SELECT query, reason FROM iforest_advise('SELECT ts / 10, count(*) FROM t WHERE ts < 50 GROUP BY 1')");
+	close_database(db);
 }
 
 int main(void)

@@ -181,10 +181,10 @@ static void add_groups(struct sample *sample, struct question *question, char *g
 		*const others[] = { "ts / 10", "ts / 60 * 60", "depth, ts / 10", "depth + 1", "v", "length(track)", "ts % 10", "ts / v", "date(ts)", "ts" };
 
 	if (one_in(&sample->random, 4)) {
-		bool is_step = !sample->has_texts && (sample->times == INTEGERS) && below(sample, 2);
+		bool is_step = below(sample, 2);
 
 		strcpy(groups, is_step ? others[below(sample, 3)] : others[3 + below(sample, 7)]);
-		question->is_answerable &= is_step;
+		question->is_answerable &= is_step && sample->times == INTEGERS;
 	} else {
 		strcpy(groups, of_columns[below(sample, 6)]);
 	}
