@@ -125,12 +125,9 @@ static enum iforest_status build_memtable(struct random *dice, const struct ifor
 
 static const struct {
 	enum iforest_status (*work)(struct random *dice, const struct iforest_interrupt *interrupt);
-	uint64_t fewest; /* calls */
+	uint64_t fewest; /* calls: each loop over entries makes N / IFOREST_UNIT_OF_WORK or more of these */
 } works[] = {
-	/* merges in log2 of the number of stretches, each of them a pass over all entries */
-	{ sort_keys, 10 * (N / IFOREST_UNIT_OF_WORK) }, { sort_nearly_sorted_keys, 2 * (N / IFOREST_UNIT_OF_WORK) },
-	{ sort_items, N / IFOREST_UNIT_OF_WORK },	{ find_peak, 2 * (N / IFOREST_UNIT_OF_WORK) },
-	{ build_memtable, 4 * (N / IFOREST_UNIT_OF_WORK) },
+	{ sort_keys, 250 }, { sort_nearly_sorted_keys, 34 }, { sort_items, 573 }, { find_peak, 579 }, { build_memtable, 1000 },
 };
 
 static void work_ends_where_it_is_told(void **state)
