@@ -174,7 +174,6 @@ bool database_tables(sqlite3 *db, const char *path, struct tables *tables)
 	}
 	tables->tracks = has_table(db, "tracks");
 	tables->left_out = has_table(db, "left_out");
-	tables->rows = has_table(db, "spans_rows");
 	tables->counters = is_indexed(db, path, "counters", "counters_if", "counters_if");
 	tables->instants = is_indexed(db, path, "instants", "instants_if", "instants_if");
 	tables->flows = is_indexed(db, path, "flows", "flows_if", "flows_to_if");

@@ -26,7 +26,6 @@ bool time_limit_is_over(const struct time_limit *limit);
 /* What there is besides spans, spans_if, spans_overlap and spans_rows, which must be there. */
 struct tables {
 	bool tracks, counters, instants, flows, left_out;
-	bool rows; /* of spans_if, as spans_rows */
 };
 
 /* Opens a database for reading alone, with the extension, which is NULL where all connections have it. A statement that runs when

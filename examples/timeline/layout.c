@@ -86,23 +86,22 @@ static bool finish(sqlite3 *db, sqlite3_stmt *statement)
 	"(SELECT id FROM spans_rows AS r WHERE r.track = f.track AND r.depth = f.depth AND r.ts = f.last_ts AND r.dur IS NULL)"
 
 /* A track that has spans has some of depth 0. A duration of -1 is that of older databases. */
-#define LANES_SQL(open_id)                                                                                           \
-	"SELECT track, depth, max(has_spans), max(has_instants), min(first), max(end), min(open_ts), min(open_id), " \
-	"coalesce(max(span_id), min(open_id)), max(instant_id) FROM ("                                               \
-	"SELECT track, depth, 1 AS has_spans, 0 AS has_instants, first_ts AS first, "                                \
-	"max(last_ts, coalesce(last_dur_ts + max(last_dur, 0), last_ts)) AS end, "                                   \
-	"CASE WHEN min_dur < 0 THEN min_dur_ts WHEN count > count_dur AND " open_id                                  \
-	" IS NOT NULL THEN last_ts END AS open_ts, "                                                                 \
-	"CASE WHEN min_dur < 0 THEN min_dur_id WHEN count > count_dur THEN " open_id " END AS open_id, "             \
-	"max_dur_id AS span_id, NULL AS instant_id FROM spans_if AS f "                                              \
-	"UNION ALL SELECT track, 0, 0, 1, first_ts, last_ts, NULL, NULL, NULL, first_id FROM instants_if) "          \
-	"WHERE first IS NOT NULL AND track IS NOT NULL GROUP BY track, depth ORDER BY track, depth"
+static const char lanes_sql[] =
+	"SELECT track, depth, max(has_spans), max(has_instants), min(first), max(end), min(open_ts), min(open_id), "
+	"coalesce(max(span_id), min(open_id)), max(instant_id) FROM ("
+	"SELECT track, depth, 1 AS has_spans, 0 AS has_instants, first_ts AS first, "
+	"max(last_ts, coalesce(last_dur_ts + max(last_dur, 0), last_ts)) AS end, "
+	"CASE WHEN min_dur < 0 THEN min_dur_ts WHEN count > count_dur AND " OPEN_ID " IS NOT NULL THEN last_ts END AS open_ts, "
+	"CASE WHEN min_dur < 0 THEN min_dur_id WHEN count > count_dur THEN " OPEN_ID " END AS open_id, "
+	"max_dur_id AS span_id, NULL AS instant_id FROM spans_if AS f "
+	"UNION ALL SELECT track, 0, 0, 1, first_ts, last_ts, NULL, NULL, NULL, first_id FROM instants_if) "
+	"WHERE first IS NOT NULL AND track IS NOT NULL GROUP BY track, depth ORDER BY track, depth";
 
-static bool read_lanes(struct layout *layout, sqlite3 *db, const struct tables *tables)
+static bool read_lanes(struct layout *layout, sqlite3 *db)
 {
 	sqlite3_stmt *statement;
 
-	if (!database_prepare(db, &statement, tables->rows ? LANES_SQL(OPEN_ID) : LANES_SQL("NULL")))
+	if (!database_prepare(db, &statement, lanes_sql))
 		return false;
 	while (sqlite3_step(statement) == SQLITE_ROW) {
 		bool has_spans = sqlite3_column_int(statement, 2);
@@ -671,7 +670,7 @@ bool layout_read(struct layout *layout, sqlite3 *db, const struct tables *tables
 	int64_t range[2] = { INT64_MAX, INT64_MIN };
 
 	*layout = (struct layout){ .n_rows = 0 };
-	if (!read_lanes(layout, db, tables) || !read_series(layout, db, range) || !find_range(layout, range) ||
+	if (!read_lanes(layout, db) || !read_series(layout, db, range) || !find_range(layout, range) ||
 	    !find_busy(layout, db, tables) || !read_nodes(&builder, db) ||
 	    !database_prepare(db, &builder.span_name, "SELECT name FROM spans WHERE id = ?1") ||
 	    (tables->instants && !database_prepare(db, &builder.instant_name, "SELECT name FROM instants WHERE id = ?1")))
