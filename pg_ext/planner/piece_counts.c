@@ -103,8 +103,16 @@ double ifp_share_of_rows(const struct ifp_query_level *level, const struct ifp_c
 	return clauselist_selectivity(level->root, over_table, (int)level->rel->relid, JOIN_INNER, NULL);
 }
 
+/* Returns how far apart two times are. Keys of floating-point times are no measure: half of the positive ones lie below 2. */
+static double length_between(const struct ifp_definition *definition, int64 from, int64 until)
+{
+	if (definition->time_type == IFP_TIME_FLOAT8)
+		return ifp_double_from_key(until) - ifp_double_from_key(from);
+	return (double)((uint64)until - (uint64)from);
+}
+
 /* Returns a time in the middle of the window, without the outer tenths of the histogram. */
-static int64 middle_of(const struct asked_times *times)
+static int64 middle_of(const struct ifp_definition *definition, const struct asked_times *times)
 {
 	int n_outside = times->n_bounds / 10;
 	int64 low = Max(times->low, times->bounds[n_outside]);
@@ -114,6 +122,8 @@ static int64 middle_of(const struct asked_times *times)
 		low = times->low;
 		high = times->high;
 	}
+	if (definition->time_type == IFP_TIME_FLOAT8)
+		return ifp_key_from_double(ifp_double_from_key(low) / 2 + ifp_double_from_key(high) / 2);
 	return low + (int64)(((uint64)high - (uint64)low) / 2);
 }
 
@@ -225,13 +235,13 @@ static double piece_width(const struct ifp_index_query *query, const struct ifp_
 	if (pg_sub_s64_overflow(times->high, times->low, &last) || pg_add_s64_overflow(times->high, last, &last))
 		last = PG_INT64_MAX;
 	ifp_bucket_finder_start(finder, last);
-	start = end = ifp_bucket_finder_end(finder, middle_of(times));
+	start = end = ifp_bucket_finder_end(finder, middle_of(definition, times));
 	while (n < MEASURED_PIECES && end < times->high) {
 		end = ifp_bucket_finder_end(finder, end + 1);
 		n++;
 	}
 	end_row(econtext);
-	return n > 0 ? (double)((uint64)end - (uint64)start) / n : 0;
+	return n > 0 ? length_between(definition, start, end) / n : 0;
 }
 
 /* Returns the expected number of n equal pieces that are hit by at least one of n_rows random rows. */
@@ -241,16 +251,20 @@ static double n_hit(double n, double n_rows)
 }
 
 /* Returns the expected number of pieces of this width that have rows, by the histogram. */
-static double count_repeated(const struct asked_times *times, double width, double tuples)
+static double count_repeated(const struct ifp_definition *definition, const struct asked_times *times, double width,
+			     double tuples)
 {
 	double n_rows = tuples / (times->n_bounds - 1), n = 0;
 
 	for (int i = 0; i + 1 < times->n_bounds; i++) {
-		double from = (double)times->bounds[i], until = (double)times->bounds[i + 1];
-		double length = Min(until, (double)times->high) - Max(from, (double)times->low);
+		int64 from = Max(times->bounds[i], times->low), until = Min(times->bounds[i + 1], times->high);
 
-		if (length > 0)
-			n += n_hit(length / width, n_rows * length / (until - from));
+		if (from < until) {
+			double length = length_between(definition, from, until);
+
+			n += n_hit(length / width,
+				   n_rows * length / length_between(definition, times->bounds[i], times->bounds[i + 1]));
+		}
 	}
 	return n;
 }
@@ -285,7 +299,7 @@ static double count(const struct ifp_index_query *query, const struct ifp_run_ke
 		n = default_pieces;
 	} else if (repeated.expressions != NIL) {
 		width = piece_width(query, &repeated, definition, times);
-		n = width > 0 ? count_repeated(times, width, tuples) * part : 1;
+		n = width > 0 ? count_repeated(definition, times, width, tuples) * part : 1;
 	}
 	return Max(n, 1) + n_cuts;
 }

@@ -114,5 +114,12 @@ CREATE INDEX dense_ts ON dense (ts) INCLUDE (n);
 VACUUM ANALYZE dense;
 SELECT cut('SELECT date_bin(''9 s'', ts, ''2000-01-01 00:00Z''), count(*), max(n) FROM dense WHERE ts >= ''2024-03-01 04:00Z'' AND ts < ''2024-03-01 08:00Z'' GROUP BY 1', 4810);
 SELECT cut('SELECT date_bin(''2 s'', ts, ''2000-01-01 00:00Z''), count(*), max(n) FROM dense WHERE ts >= ''2024-03-01 04:00Z'' AND ts < ''2024-03-01 08:00Z'' GROUP BY 1', 0);
-DROP TABLE timed, night, dense;
+-- ---- floating-point times, whose keys are no measure of how far apart they are ----
+CREATE TABLE seconds AS SELECT (i - 2000) * 0.26::float8 AS ts, i % 1000 AS n FROM generate_series(0, 99999) i;
+CREATE INDEX seconds_if ON seconds USING iforest (ts) INCLUDE (n);
+VACUUM ANALYZE seconds;
+SELECT cut('SELECT floor(ts / 1000), count(*), sum(n) FROM seconds GROUP BY 1', 40);
+SELECT cut('SELECT floor(ts), count(*), sum(n) FROM seconds WHERE ts < 100 GROUP BY 1', 700);
+SELECT cut('SELECT floor(ts / 50), count(*), sum(n) FROM seconds WHERE ts BETWEEN 20000 AND 20999 GROUP BY 1', 30);
+DROP TABLE timed, night, dense, seconds;
 DROP FUNCTION cut;
