@@ -502,10 +502,13 @@ static void check_key_value(Relation index, const struct ifp_definition *definit
 			errdetail("Strings that are equal there may differ."));
 }
 
-/* Return the names of the index's table, and of a new column for the values of one in microseconds, as SQL. */
+/* Return the names of the index's table, and of a new column for the values of one in microseconds, as SQL. The schema is always named:
+ * since PostgreSQL 17 an index is built with a search path that is not the session's. */
 static const char *table_of(Relation index)
 {
-	return DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(index->rd_index->indrelid)));
+	Oid table = index->rd_index->indrelid;
+
+	return quote_qualified_identifier(get_namespace_name_or_temp(get_rel_namespace(table)), get_rel_name(table));
 }
 
 static const char *in_microseconds(const char *column)
