@@ -57,9 +57,10 @@ static bool fail_with_result(struct connection *connection, const PGresult *resu
 static bool lift_newer_timeouts(struct connection *connection)
 {
 	char *n_lifted;
-	bool succeeded = connection_ask(connection, &n_lifted, NULL,
-					"SELECT count(set_config(name, '0', false)) FROM pg_settings "
-					"WHERE name IN ('idle_session_timeout', 'transaction_timeout')");
+	bool succeeded =
+		connection_ask(connection, &n_lifted, NULL,
+			       "SELECT pg_catalog.count(pg_catalog.set_config(name, '0', false)) FROM pg_catalog.pg_settings "
+			       "WHERE name IN ('idle_session_timeout', 'transaction_timeout')");
 
 	if (succeeded)
 		free(n_lifted);

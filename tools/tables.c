@@ -17,7 +17,7 @@ static const struct {
 enum { N_INDEXES = sizeof indexes / sizeof *indexes, WINDOW_BYTES = 100 };
 
 /* The size of a list over the columns of a table. */
-enum { LIST_BYTES = 2000 };
+enum { LIST_BYTES = 3000 };
 
 static const char *type_name(enum loaded_type type)
 {
@@ -53,14 +53,15 @@ static const char *column_names(enum loaded_table table, char list[LIST_BYTES])
 	return list;
 }
 
-/* The sums follow the order of row_sums_text(). */
+/* The sums follow the order of row_sums_text(). Names of functions are qualified: in a schema of the search path others may have
+ * functions that fit better, which would run with the rights of who loads. */
 static const char *column_sums(enum loaded_table table, char list[LIST_BYTES])
 {
 	static const char *const formats[] = {
-		[LOADED_INTEGER] = ", coalesce(sum(%s), 0)",
-		[LOADED_REAL] = ", count(%s)",
-		[LOADED_TEXT] = ", coalesce(sum(octet_length(convert_to(%s, 'UTF8'))), 0)",
-		[LOADED_JSON] = ", count(%s)",
+		[LOADED_INTEGER] = ", coalesce(pg_catalog.sum(%s), 0)",
+		[LOADED_REAL] = ", pg_catalog.count(%s)",
+		[LOADED_TEXT] = ", coalesce(pg_catalog.sum(pg_catalog.octet_length(pg_catalog.convert_to(%s, 'UTF8'))), 0)",
+		[LOADED_JSON] = ", pg_catalog.count(%s)",
 	};
 	const struct loaded_definition *definition = &loaded_definitions[table];
 	size_t n = 0;
@@ -106,7 +107,8 @@ bool tables_count(struct connection *connection, char *const names[N_TABLES], in
 	for (int i = 0; i < N_TABLES; i++) {
 		int exists;
 
-		if (!ask_number(connection, &exists, names[i], "SELECT (to_regclass($1) IS NOT NULL)::int"))
+		if (!ask_number(connection, &exists, names[i],
+				"SELECT (pg_catalog.to_regclass($1) IS NOT NULL)::pg_catalog.int4"))
 			return false;
 		*n_tables += exists;
 	}
@@ -117,8 +119,8 @@ bool tables_sums(struct connection *connection, enum loaded_table table, const c
 {
 	char list[LIST_BYTES];
 
-	return connection_ask(connection, sums, NULL, "SELECT concat_ws(' ', count(*)%s) FROM %s", column_sums(table, list),
-			      name);
+	return connection_ask(connection, sums, NULL, "SELECT pg_catalog.concat_ws(' ', pg_catalog.count(*)%s) FROM %s",
+			      column_sums(table, list), name);
 }
 
 bool tables_copy_start(struct connection *connection, enum loaded_table table, const char *name)
@@ -148,10 +150,11 @@ enum tables_indexed tables_index(struct connection *connection, char *const name
 	for (int i = 0; i < N_TABLES; i++) {
 		int n_before;
 
-		if (!ask_number(connection, &n_before, names[i],
-				"SELECT count(*) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
-				"JOIN pg_am a ON a.oid = c.relam "
-				"WHERE a.amname = 'iforest' AND i.indrelid = to_regclass($1)"))
+		if (!ask_number(
+			    connection, &n_before, names[i],
+			    "SELECT pg_catalog.count(*) FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid "
+			    "JOIN pg_catalog.pg_am a ON a.oid = c.relam "
+			    "WHERE a.amname = 'iforest' AND i.indrelid = pg_catalog.to_regclass($1)"))
 			return TABLES_INDEX_FAILED;
 		if (n_before > 0)
 			return TABLES_INDEXED_BEFORE;

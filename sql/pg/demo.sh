@@ -53,7 +53,8 @@ start_dots() {
     dots=$!
 }
 
-sql() { psql -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
+# errors quote what a trace says
+sql() { shown_errors psql -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
 
 # run DATABASE FILE...: runs the SQL files; leaves in $seconds how long it took.
 run() {
@@ -237,5 +238,5 @@ The server is gone, and the data with it. For a look around in one of your own:
 
    make pg trace2pg && sudo make install-pg
    psql -c 'CREATE EXTENSION iforest'
-   $BUILD/trace2pg $(printf %s "$TRACE" | shown)
+   $BUILD/trace2pg $(shown_word "$TRACE")
 END

@@ -36,7 +36,8 @@ start_dots() {
     dots=$!
 }
 
-sql() { "$SQLITE3" -batch -bail -init /dev/null "$@"; }
+# errors quote what a trace says
+sql() { shown_errors "$SQLITE3" -batch -bail -init /dev/null "$@"; }
 
 settings() {
     echo '.output /dev/null'
@@ -63,10 +64,7 @@ build() {
         echo "$size"
     } >"$work/build.sql"
     printf '     '
-    case $* in
-    *demo_index.sql) [ -t 2 ] || start_dots ;; # on a terminal it shows its own progress
-    *) start_dots ;;
-    esac
+    start_dots
     sql "$built" <"$work/build.sql" >"$work/build.out" || fail "     The demo stops here."
     finish
     ms=$(awk 'NR == 2 {start = $1} NR == 3 {printf "%.0f", $1 - start}' "$work/build.out")
@@ -169,7 +167,8 @@ draw() {
     start_dots
     {
         settings
-        echo "REPLACE INTO temp.sqlite_parameters(key, value) VALUES ('@what', '$2');"
+        # not echo, which makes characters of a backslash in a name
+        printf "REPLACE INTO temp.sqlite_parameters(key, value) VALUES ('@what', '%s');\\n" "$2"
         cat "$here/$3.sql"
     } | sql "$1" >"$4.svg"
     finish

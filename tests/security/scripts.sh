@@ -10,10 +10,13 @@ report_log=$temporary/log
 # shellcheck source=sql/shown.sh
 . sql/shown.sh
 
-# is_harmless FILE: printable characters, newlines and tabs; of UTF-8 neither C1 nor what turns the direction of a text
+# is_harmless FILE: printable characters, newlines and tabs; of UTF-8 none of the characters that tools/terminal.c escapes
 is_harmless() {
-	LC_ALL=C tr -d '\011\012\040-\176\200-\377' <"$1" | cmp -s - /dev/null &&
-		! LC_ALL=C grep -q "$(printf '\302[\200-\237]')" "$1" && ! LC_ALL=C grep -q "$(printf '\342\200[\252-\256]')" "$1"
+	LC_ALL=C tr -d '\011\012\040-\176\200-\377' <"$1" | cmp -s - /dev/null || return 1
+	for range in '\302[\200-\237]' '\330\234' '\342\200[\213-\217]' '\342\200[\250-\256]' '\342\201[\240-\257]' '\357\273\277' '\363\240[\200-\201]'; do
+		# shellcheck disable=SC2059
+		! LC_ALL=C grep -q "$(printf "$range")" "$1" || return 1
+	done
 }
 
 all_bytes_are_harmless() {
@@ -25,8 +28,10 @@ all_bytes_are_harmless() {
 	done >"$temporary/bytes"
 	i=128
 	while [ $i -lt 192 ]; do
-		# shellcheck disable=SC2059
-		printf "\\302\\$(printf %o $i) \\342\\200\\$(printf %o $i) \\342\\201\\$(printf %o $i)\\n"
+		for before in '\302' '\330' '\342\200' '\342\201' '\357\273' '\363\240\200' '\363\240\201'; do
+			# shellcheck disable=SC2059
+			printf "$before\\$(printf %o $i) "
+		done
 		i=$((i + 1))
 	done >>"$temporary/bytes"
 	shown <"$temporary/bytes" >"$temporary/shown" && is_harmless "$temporary/shown"
@@ -47,6 +52,45 @@ timeline_prints_names() {
 	done
 }
 
+# demo NAME TEXT: make demo of a trace that has this name and text, up to its second part; what it prints is in $temporary/printed
+demo() {
+	rm -rf "$temporary/demo"
+	mkdir "$temporary/demo"
+	ln -s "$(cd "${IFOREST_BUILD:-build}" && pwd)"/iforest.so "$(cd "${IFOREST_BUILD:-build}" && pwd)"/chrometrace.so "$temporary/demo"
+	# shellcheck disable=SC2016
+	printf '#!/bin/sh\ncase $* in *5_million*) exit 1 ;; esac\nexec sqlite3 "$@"\n' >"$temporary/demo/sqlite3"
+	chmod 755 "$temporary/demo/sqlite3"
+	printf '%s\n' "$2" >"$temporary/demo/$1"
+	HOSTILE=$temporary/hostile BUILD=$temporary/demo SQLITE3=$temporary/demo/sqlite3 TRACE=$temporary/demo/$1 sh sql/sqlite/demo.sh >"$temporary/printed" 2>&1 || true
+}
+
+# names that would end the text of a statement, were their backslashes read, or their quotes and lines not
+demo_runs_no_names() {
+	for hostile in 'a\0047);\n.shell echo >"$HOSTILE"\nSELECT (\0047.json' "$(printf "b');\n.shell echo >\"\$HOSTILE\"\nSELECT ('.json")" 'c\c.json' 'd%s%n.json'; do
+		demo "$hostile" '[{"ph":"X","name":"a","ts":1,"dur":5,"pid":1,"tid":1}]'
+		[ ! -e "$temporary/hostile" ] && grep -q '5_million' "$temporary/printed" &&
+			LC_ALL=C grep -qF "$(printf %s "$hostile" | head -n 1)" "$temporary/demo/demo/timeline.svg" || { cat -v "$temporary/printed"; return 1; }
+	done
+}
+
+demo_prints_errors() {
+	demo "$(printf 'e\033]0;PWN\007\302\2330m\342\200\213.json')" 'no trace'
+	grep -q 'PWN.*no trace format' "$temporary/printed" && is_harmless "$temporary/printed" || { cat -v "$temporary/printed"; return 1; }
+}
+
+# a command line to be pasted has a name as one word, and as no option
+words_are_quoted() {
+	for hostile in 'a;touch $(b) `c`' "it's" '\0047 "' '*'; do
+		[ "$(eval "printf %s $(shown_word "$hostile")")" = "$hostile" ] || return 1
+	done
+	! grep -nE '\$BUILD/trace2[a-z]+ .*\| shown' sql/*/*.sh examples/*/*.sh
+}
+
+errors_keep_the_status() {
+	shown_errors sh -c 'printf "a\033b\n" >&2; echo out; exit 3' >"$temporary/out" 2>"$temporary/printed" && return 1
+	[ $? = 3 ] && grep -q 'a?b' "$temporary/printed" && [ "$(cat "$temporary/out")" = out ] && echo in | shown_errors cat | grep -q in
+}
+
 # psql reads a row that holds \! as a command, where a script makes lines for it of rows
 no_commands_are_made_of_rows() {
 	! grep -nE "format\(E?'\\\\+[a-z!]" sql/*/*.sh sql/*/*.sql examples/*/*.sh bench/*.sh
@@ -59,5 +103,13 @@ if echo '#include <microhttpd.h>' | cc -E - >/dev/null 2>&1; then
 else
 	skip "timeline.sh prints names so" "there is no libmicrohttpd"
 fi
+if [ -e "${IFOREST_BUILD:-build}/chrometrace.so" ] && command -v sqlite3 >/dev/null 2>&1; then
+	report "the demo makes no commands of a trace's name" demo_runs_no_names
+	report "the demo prints errors so" demo_prints_errors
+else
+	skip "the demo makes no commands of a trace's name, and prints errors so" "there is no chrometrace.so or no sqlite3"
+fi
+report "a name in a command line is one word" words_are_quoted
+report "errors are printed so, and the status stays" errors_keep_the_status
 report "no commands are made of rows" no_commands_are_made_of_rows
 report_end

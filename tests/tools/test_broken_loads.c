@@ -84,7 +84,7 @@ static void wait_until(long long number, const char *sql)
 /* Those that have opened their connection: the second of two statements that are a part of it has been run. */
 #define LOADERS                                                                               \
 	"FROM pg_stat_activity WHERE application_name = 'trace2pg' AND query <> '' "          \
-	"AND query NOT LIKE 'SET client%%' AND (state = 'idle' OR query NOT LIKE 'SELECT count(set_config%%')"
+	"AND query NOT LIKE 'SET client%%' AND (state = 'idle' OR query NOT LIKE 'SELECT pg_catalog.count(pg_catalog.set_config%%')"
 
 static void wait_for_rows(long long n_rows)
 {

@@ -334,6 +334,34 @@ static void indexes_are_made_and_questions_printed(void **state)
 	assert_small_is_loaded();
 }
 
+/* In a schema of the search path, others have functions of the names that the program calls, which fit its arguments better. */
+static void functions_of_others_are_not_called(void **state)
+{
+	static const char *const functions[] = { "convert_to(text, text)", "octet_length(anyelement)",
+						 "concat_ws(text, bigint, numeric)", "to_regclass(varchar)",
+						 "set_config(text, varchar, boolean)" };
+	static const char *const counted[] = { "text", "json", "float8", "anyelement" };
+	struct child child;
+
+	(void)state;
+	forget_tables();
+	run("CREATE FUNCTION stranger(bigint, anyelement) RETURNS bigint LANGUAGE plpgsql AS "
+	    "'BEGIN RAISE ''a stranger is called as %%'', current_user; END'");
+	for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
+		run("CREATE AGGREGATE public.count(%s) (SFUNC = stranger, STYPE = bigint, INITCOND = '0'); "
+		    "CREATE AGGREGATE public.sum(%s) (SFUNC = stranger, STYPE = bigint, INITCOND = '0')",
+		    counted[i], counted[i]);
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+		run("CREATE FUNCTION public.%s RETURNS bytea LANGUAGE plpgsql AS 'BEGIN RAISE ''a stranger is called''; END'",
+		    functions[i]);
+	LOAD(&child, 0, write_text("small.json", small));
+	LOAD(&child, 0, "--resume", file_path("small.json"));
+	assert_small_is_loaded();
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+		run("DROP FUNCTION public.%s", functions[i]);
+	run("DROP FUNCTION stranger CASCADE");
+}
+
 static void without_the_extension_loading_succeeds(void **state)
 {
 	struct child child;
@@ -402,6 +430,7 @@ int main(void)
 		cmocka_unit_test(a_cut_file_gives_what_it_has),
 		cmocka_unit_test(a_damaged_file_gives_the_rows_before),
 		cmocka_unit_test(indexes_are_made_and_questions_printed),
+		cmocka_unit_test(functions_of_others_are_not_called),
 		cmocka_unit_test(without_the_extension_loading_succeeds),
 		cmocka_unit_test(an_extension_that_is_refused_is_told),
 		cmocka_unit_test(an_index_that_fails_is_told),
