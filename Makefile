@@ -220,7 +220,7 @@ RUNNER    =
 RUN       = BUILD=$(RESULTS) IFOREST_BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='$(RUNNER)' tests/run.sh
 runs      = $(addprefix run/,$(patsubst $(BUILD)/%,%,$(1)))
 PROGRAMS := $(call runs,$(call long_first,$(SQLITE) $(REPLAY) $(UNIT) $(CLAIMS)))
-SCRIPTS  := $(call runs,tests/dist/amalgamation.sh tests/dist/pgxs.sh tests/dist/release.sh tests/sqlite/tour.sh tests/vectors/check.sh tests/check_links.sh tests/docs/site.sh tests/docs/live.sh tests/examples/install_core.sh tests/examples/timeline.sh tests/security/build.sh tests/security/scripts.sh)
+SCRIPTS  := $(call runs,tests/dist/amalgamation.sh tests/dist/pgxs.sh tests/dist/release.sh tests/sqlite/tour.sh tests/vectors/check.sh tests/check_links.sh tests/docs/site.sh tests/docs/live.sh tests/examples/install_core.sh tests/examples/timeline.sh tests/security/build.sh tests/security/scripts.sh tests/security/server.sh)
 .PHONY: $(PROGRAMS) $(SCRIPTS)
 
 run/tests/examples/install_core.sh run/tests/dist/pgxs.sh: | $(if $(HAS_PG),pg)

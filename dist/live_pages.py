@@ -4,6 +4,7 @@ Both are over the WebAssembly build (dist/wasm.sh). Without it the tour is text 
 both pages say so.
 """
 import base64
+import html
 import os
 import re
 import shutil
@@ -95,7 +96,7 @@ def timeline_with(page, trace):
         data = base64.b64encode(file.read()).decode()
     place = '<script id="worker"'
     assert place in page
-    return page.replace(place, f'<script id="trace" type="text/plain" data-name="{os.path.basename(trace)}">{data}</script>\n{place}', 1)
+    return page.replace(place, f'<script id="trace" type="text/plain" data-name="{html.escape(os.path.basename(trace))}">{data}</script>\n{place}', 1)
 
 
 def write_live_pages(root, folder, wasm, trace):

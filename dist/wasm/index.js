@@ -9,6 +9,7 @@ async function readModule() {
 	return readFile(url);
 }
 
+const TRACES = '/traces'; // a folder of their own: whatever a trace is called, it is none of the databases and their journals
 const ROW = 100, DONE = 101, READ_WRITE_CREATE = 6, COPIED = -1;
 const INTEGER = 1, REAL = 2, TEXT = 3, BLOB = 4;
 
@@ -60,11 +61,11 @@ class Database {
 
 	/** Loads a trace as trace2sqlite does, with its indexes. Returns what that prints: the numbers of what was loaded, and what was left out. */
 	loadTrace(name, bytes) {
-		const { FS } = this.#module, path = `/${name.replaceAll('/', '_')}`;
+		const { FS } = this.#module, file = name.replace(/[/\0]/g, '_'), path = `${TRACES}/${/^\.{0,2}$/.test(file) ? 'trace' : file}`;
 		FS.writeFile(path, bytes);
 		this.#said.length = 0;
 		this.#module._wasm_start();
-		const status = this.#module.callMain([this.#path, path]), said = this.#said.join('\n');
+		const status = this.#module.callMain([this.#path, path]), said = this.#said.join('\n').replaceAll(`${TRACES}/`, '');
 		FS.unlink(path);
 		if (status !== 0)
 			throw new Error(said);
@@ -205,5 +206,6 @@ export async function iforest(wasmBinary) {
 	let nOpened = 0;
 	if (module._wasm_start() !== 0)
 		throw new Error('iforest: out of memory');
+	module.FS.mkdir(TRACES);
 	return { open: bytes => new Database(module, said, `/database${++nOpened}.db`, bytes) };
 }

@@ -22,7 +22,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { TOKEN_BYTES = 16 };
+enum { TOKEN_BYTES = 16, MOST_CONNECTIONS = 64, IDLE_SECONDS = 5 };
 
 struct server {
 	struct answers answers;
@@ -153,6 +153,8 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 	if (!has_token(server, connection))
 		return reply_error(connection, MHD_HTTP_FORBIDDEN,
 				   "Open the whole address that the server printed, with what stands behind its #.");
+	/* a question may take longer than a connection of others may be idle */
+	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
 	return reply(connection, answers_get(&server->answers, &request));
 }
 
@@ -182,9 +184,10 @@ int main(int n_arguments, char **arguments)
 		return 1;
 	}
 	address.sin_port = htons((uint16_t)atoi(port));
-	/* a question may take long, and frames go on meanwhile */
+	/* A question may take long, and frames go on meanwhile. Idle connections on which nobody has shown the token make room. */
 	daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, 0, NULL, NULL, answer,
-				  &server, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, 64u,
+				  &server, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT,
+				  (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS,
 				  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)4 * BOX_SQL_BYTES, MHD_OPTION_END);
 	info = daemon ? MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
 	if (!info) {

@@ -91,6 +91,24 @@ errors_keep_the_status() {
 	[ $? = 3 ] && grep -q 'a?b' "$temporary/printed" && [ "$(cat "$temporary/out")" = out ] && echo in | shown_errors cat | grep -q in
 }
 
+# a page with a trace within has the trace's name as an attribute, and nothing more of it
+names_are_no_markup() {
+	python3 - "$temporary" <<-'PYTHON'
+		import html.parser, os, sys
+		sys.dont_write_bytecode = True
+		sys.path.insert(0, 'dist')
+		from live_pages import timeline_with
+		for name in ['a"><script>alert(1)<', "b' onload='", 'c&quot;', 'd<!--', 'e.json']:
+		    tags = []
+		    parser = html.parser.HTMLParser()
+		    parser.handle_starttag = lambda tag, attributes: tags.append((tag, attributes))
+		    path = os.path.join(sys.argv[1], name)
+		    open(path, 'w', encoding='utf-8').close()
+		    parser.feed(timeline_with('<script id="worker"></script>', path))
+		    assert tags == [('script', [('id', 'trace'), ('type', 'text/plain'), ('data-name', name)]), ('script', [('id', 'worker')])], tags
+	PYTHON
+}
+
 # psql reads a row that holds \! as a command, where a script makes lines for it of rows
 no_commands_are_made_of_rows() {
 	! grep -nE "format\(E?'\\\\+[a-z!]" sql/*/*.sh sql/*/*.sql examples/*/*.sh bench/*.sh
@@ -108,6 +126,11 @@ if [ -e "${IFOREST_BUILD:-build}/chrometrace.so" ] && command -v sqlite3 >/dev/n
 	report "the demo prints errors so" demo_prints_errors
 else
 	skip "the demo makes no commands of a trace's name, and prints errors so" "there is no chrometrace.so or no sqlite3"
+fi
+if command -v python3 >/dev/null 2>&1; then
+	report "a trace's name is no markup" names_are_no_markup
+else
+	skip "a trace's name is no markup" "there is no python3"
 fi
 report "a name in a command line is one word" words_are_quoted
 report "errors are printed so, and the status stays" errors_keep_the_status
