@@ -389,7 +389,7 @@ layers: $(TRACE2PG)
 
 .PHONY: trace2sqlite
 trace2sqlite: $(BUILD)/trace2sqlite
-run/tests/sqlite/test_trace2sqlite layers: $(BUILD)/trace2sqlite
+run/tests/sqlite/test_trace2sqlite run/tests/examples/timeline.sh layers: $(BUILD)/trace2sqlite
 
 $(BUILD)/trace2sqlite: $(call objects,$(addprefix tools/,trace2sqlite.c interrupt.c progress.c rows.c terminal.c time_sample.c)) $(EXTENSION) $(BUILD)/libiforest.a $(BUILD)/libtrace.a
 	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lsqlite3 $(TRACE_LIBS)
