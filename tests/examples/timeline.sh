@@ -79,10 +79,11 @@ token=${address#*#}
 [ "${#token}" = 32 ] && [ -z "$(printf %s "$token" | tr -d 0-9a-f)" ]
 report "the address has a token" $?
 for answer in '200 ' '200 server.js' '403 trace' '403 frame?t0=0&t1=9&n=4&from=0&to=1' '403 arrows?t0=0&t1=9&from=0&to=1' '403 span?id=1' '403 instant?id=1' '403 sql?q=SELECT+1&t0=0&t1=1' '403 stop' '403 nothing'; do
-	for other in '' 1 "${token%?}" "${token}0" "$(printf %s "$token" | tr 0-9a-f 1-9a-f0)" "$(printf %s "$token" | tr a-f A-F | tr 0 O)0"; do
-		[ "$(code "#$other" "${address%%#*}${answer#* }")" = "${answer%% *}" ] || { echo "# with token $other"; false; }
+	status=0
+	for other in '' 1 "${token%?}" "${token}0" "${token%?}g" "g${token#?}" "$(printf %s "$token" | tr 0-9a-f 1-9a-f0)" "$(printf %s "$token" | tr a-f A-F | tr 0 O)0"; do
+		[ "$(code "#$other" "${address%%#*}${answer#* }")" = "${answer%% *}" ] || { echo "# with token $other"; status=1; }
 	done
-	report "without the token ${answer#* } is ${answer%% *}" $?
+	report "without the token ${answer#* } is ${answer%% *}" $status
 done
 [ "$(curl -s -o "$temporary/body" -w '%{http_code}' "${address%%#*}trace?token=$token")" = 403 ] && grep -q 'what stands behind its #' "$temporary/body"
 report "nor does an address do that has it elsewhere; it says what to do" $?
@@ -115,8 +116,13 @@ serve_small 65536
 report "a port that is none is refused" $?
 sql "$small" "INSERT INTO spans VALUES (1, 1000, NULL, 'io', 0, 'open'), (2, 2000, 500, 'cpu', 0, 'run')"
 TIMELINE_SECONDS=1 IFOREST=$build/iforest.so "$temporary/server" "$small" >"$temporary/small.log" 2>&1 &
-servers="$servers $!"
+small_server=$! servers="$servers $!"
 small_address=$(line_of "$temporary/small.log" '^http')
+for handle in /proc/$small_server/fd/*; do
+	[ "$(readlink "$handle")" != "$(readlink -f "$small")" ] || sed -n 's/^flags:.*\(.\)$/\1/p' "/proc/$small_server/fdinfo/${handle##*/}"
+done >"$temporary/modes"
+[ "$(sort -u "$temporary/modes")" = 0 ]
+report "the database is open for reading alone" $?
 [ "$(get "$small_address" 'frame?t0=0&t1=1500&n=4&from=0&to=2')" = 200 ] && [ "$(od -A n -t u4 -N 4 "$temporary/body" | tr -d ' ')" = 16 ]
 report "a span without a duration is drawn, as one that was never closed" $?
 {
@@ -137,7 +143,7 @@ report "of a table without an index it says what to do" $?
 
 # a stranger's database: what its views, triggers and indexes may not do, and what takes for ever
 hostile() {
-	rm -f "$temporary/hostile.db"
+	rm -f "$temporary/hostile.db" "$temporary/hostile.log"
 	{
 		echo ".load '$build/iforest'"
 		echo 'CREATE TABLE spans(id INTEGER PRIMARY KEY, ts INTEGER, dur INTEGER, track TEXT, depth INTEGER, name TEXT);'
@@ -167,6 +173,10 @@ end_hostile
 hostile "ALTER TABLE spans RENAME TO s; CREATE VIEW spans AS SELECT id, ts, dur, track, depth, load_extension('x') AS name FROM s;"
 printf %s "$hostile_address" | grep -q 'unsafe use of load_extension'
 report "a view runs no function that reaches out" $?
+end_hostile
+hostile "ALTER TABLE spans RENAME TO s; CREATE VIEW spans AS SELECT id, ts, dur, track, depth, (SELECT max(file) FROM pragma_database_list) AS name FROM s;"
+printf %s "$hostile_address" | grep -q 'unsafe use of virtual table'
+report "nor does it read a table that tells of more than the file" $?
 end_hostile
 hostile "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE spans(' || char(27) || ']0;title' || char(7) WHERE name = 'spans';"
 printf %s "$hostile_address" | grep -q '^timeline:' && [ -z "$(printf %s "$hostile_address" | tr -d '\040-\176')" ]
