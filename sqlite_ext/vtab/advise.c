@@ -382,6 +382,7 @@ static char *name_index(sqlite3 *db, const struct ifs_advised_table *table, stru
 /* ---- the trial ---- */
 
 #define CREATE_TABLE "CREATE TABLE "
+#define IS_NO_TABLE "the schema's text of the table is no CREATE TABLE with columns"
 
 /* The text of the schema may be a stranger's. CREATE TABLE ... AS would run a query. */
 static int refuse_select(void *context, int action, const char *first, const char *second, const char *schema,
@@ -402,12 +403,16 @@ static int copy_table(sqlite3 *own, const char *schema, const char *sql, struct 
 	int rc;
 
 	if (!sql || sqlite3_strnicmp(sql, CREATE_TABLE, (int)strlen(CREATE_TABLE)) != 0)
-		return ifs_error_set(error, SQLITE_ERROR, "the schema's text of the table is no CREATE TABLE");
+		return ifs_error_set(error, SQLITE_ERROR, IS_NO_TABLE);
 	sqlite3_set_authorizer(own, refuse_select, NULL);
 	rc = ifs_prepare(error, own, &statement, CREATE_TABLE "\"%w\".%s", schema, sql + strlen(CREATE_TABLE));
 	sqlite3_step(statement);
 	if (!rc && (rc = sqlite3_finalize(statement)))
 		ifs_error_from_db(error, own, rc);
+	if (rc == SQLITE_AUTH) {
+		ifs_error_clear(error);
+		rc = ifs_error_set(error, SQLITE_ERROR, IS_NO_TABLE);
+	}
 	sqlite3_set_authorizer(own, NULL, NULL);
 	return rc;
 }

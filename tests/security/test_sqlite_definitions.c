@@ -105,6 +105,43 @@ static void advice_runs_no_text_of_the_schema(void **state)
 	}
 }
 
+/* A connection that has read the schema goes on with that until its version changes, and the text may be another one meanwhile. */
+static void advice_takes_tables_alone(void **state)
+{
+	static const char *const texts[][2] = {
+		{ "'CREATE TABLE t AS SELECT 1 AS ts, 2 AS dur'", "no CREATE TABLE with columns" },
+		{ "'CREATE TABLE t AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) AS ts, 1 AS dur FROM c'", "no CREATE TABLE with columns" },
+		{ "'CREATE TABLE t AS VALUES (1, 2)'", "no CREATE TABLE with columns" },
+		{ "'CREATE VIEW  t AS SELECT 1 AS ts, 2 AS dur'", "no CREATE TABLE with columns" },
+		{ "'CREATE VIEW xt(ts INTEGER, dur INTEGER)'", "no CREATE TABLE with columns" },
+		{ "'CREATE TABLE'", "no CREATE TABLE with columns" },
+		{ "''", "no CREATE TABLE with columns" },
+		{ "NULL", "no such table" },
+		{ "'CREATE TABLE temp.t(ts INTEGER, dur INTEGER)'", "syntax error" },
+	};
+	const char *path = test_path("stale.db");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		char *sql = sqlite3_mprintf("UPDATE sqlite_schema SET sql = %s WHERE name = 't'", texts[i][0]), *reason;
+		struct traps traps;
+		sqlite3 *db = open_plain(path, 0);
+
+		run(db, "CREATE TABLE t(ts INTEGER, dur INTEGER); INSERT INTO t VALUES(1, 2)");
+		close_database(db);
+		db = open_strangers(path, false, &traps);
+		run(db, "SELECT * FROM t");
+		edit_schema(path, sql);
+		reason = rows_of(db, "SELECT reason FROM iforest_advise('SELECT count(*), sum(dur) FROM t WHERE ts >= 1 AND ts < 5')");
+		if (!reason || !strstr(reason, texts[i][1]))
+			fail_msg("%s instead of %s: %s", reason ? reason : last_message(), texts[i][1], texts[i][0]);
+		free(reason);
+		close_database(db);
+		sqlite3_free(sql);
+		remove_database(path);
+	}
+}
+
 /* ---- random ones ---- */
 
 static const char *const arguments[] = {
@@ -245,6 +282,7 @@ int main(void)
 		cmocka_unit_test(a_table_that_is_none_is_refused),
 		cmocka_unit_test(a_function_in_the_place_of_the_table_is_refused),
 		cmocka_unit_test(advice_runs_no_text_of_the_schema),
+		cmocka_unit_test(advice_takes_tables_alone),
 		cmocka_unit_test(random_ones_break_nothing),
 	};
 
