@@ -54,7 +54,7 @@ SUPPORT    := $(call objects,$(wildcard tests/support/*.c))
 TRACES     := $(call objects,$(filter-out $(wildcard tests/trace/test_*.c),$(wildcard tests/trace/*.c)))
 HARNESS    := $(call objects,$(filter-out $(wildcard tests/sqlite/test_*.c),$(wildcard tests/sqlite/*.c)))
 VECTORS    := $(call objects,$(wildcard tests/support/vectors*.c))
-UNIT       := $(call programs,$(wildcard tests/core/*/test_*.c tests/trace/test_*.c))
+UNIT       := $(call programs,$(wildcard tests/core/*/test_*.c tests/trace/test_*.c) tests/security/test_terminal.c)
 CLAIMS     := $(call programs,$(wildcard tests/claims/*.c))
 SQLITE     := $(call programs,$(wildcard tests/sqlite/test_*.c tests/security/test_sqlite*.c))
 HAS_PG     := $(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/postgres.h)
@@ -173,6 +173,10 @@ $(BUILD)/tests/sqlite/%: $(BUILD)/obj/tests/sqlite/%.o $(HARNESS) $(call objects
 $(BUILD)/tests/security/test_sqlite%: $(BUILD)/obj/tests/security/test_sqlite%.o $(call objects,tests/security/stranger.c) $(HARNESS) $(call objects,tests/support/examples.c) $(VECTORS) $(BUILD)/libiforest.a
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lsqlite3 -lcmocka -lm
+
+$(BUILD)/tests/security/test_terminal: $(call objects,tests/security/test_terminal.c tools/terminal.c trace/bytes.c trace/utf8.c)
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka
 
 $(BUILD)/obj/tests/pg/%.o: EXTRA += -I$(shell $(PG_CONFIG) --includedir)
 # the structs of pg_ext/storage, for their offsets

@@ -185,9 +185,12 @@ static enum options_answer check(struct options *options, int argc, char **argv)
 
 enum options_answer options_parse(struct options *options, int argc, char **argv)
 {
+	const char *hidden = terminal_hidden_option(argc, argv);
 	int option;
 
 	*options = (struct options){ .batch_rows = DEFAULT_BATCH_ROWS, .args = true, .index = true };
+	if (hidden)
+		return wrong("no option is called ", hidden);
 	while ((option = getopt_long(argc, argv, "d:h", long_options, NULL)) != -1) {
 		bool is_right = true;
 

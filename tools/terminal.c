@@ -70,3 +70,24 @@ void terminal_print_path(FILE *file, const char *path)
 	terminal_print(file, path);
 	fputc('\'', file);
 }
+
+static bool is_plain(const char *text)
+{
+	const unsigned char *data = (const unsigned char *)text;
+	size_t n_left = strlen(text), n_bytes;
+
+	for (; n_left > 0; data += n_bytes, n_left -= n_bytes) {
+		n_bytes = trace_utf8_bytes(data, n_left);
+		if (n_bytes == 0 || is_command(code_point_of(data, n_bytes)))
+			return false;
+	}
+	return true;
+}
+
+const char *terminal_hidden_option(int argc, char *const *argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (argv[i][0] == '-' && !is_plain(argv[i]))
+			return argv[i];
+	return NULL;
+}

@@ -21,4 +21,8 @@ void terminal_print_lines(FILE *file, const char *text);
  * that would be escaped is printed as by terminal_print(), in quotes: nobody should paste it. */
 void terminal_print_path(FILE *file, const char *path);
 
+/* Returns the first option that has a character which would be escaped, or NULL. getopt_long() prints a wrong option as it is, and a
+ * name of a file may be one. */
+const char *terminal_hidden_option(int argc, char *const *argv);
+
 #endif

@@ -640,8 +640,15 @@ static bool take_limit(const char *option, const char *text, uint64_t *limit)
 int main(int argc, char **argv)
 {
 	struct loader loader = { .args = true, .index = true, .start_s = progress_now_s() };
+	const char *hidden = terminal_hidden_option(argc, argv);
 	int option;
 
+	if (hidden) {
+		fputs("trace2sqlite: no option is called ", stderr);
+		terminal_print(stderr, hidden);
+		fputs("; trace2sqlite --help shows the usage\n", stderr);
+		return EXIT_USAGE;
+	}
 	for (int i = 0; i < N_TABLES; i++)
 		loader.tables[i] = loaded_definitions[i].name;
 	while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {

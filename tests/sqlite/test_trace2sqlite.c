@@ -503,7 +503,8 @@ static void names_are_no_commands_to_the_terminal(void **state)
 		write_file(name, small);
 		run_shell(0, "\"$LOADER\" \"$NAME.db\" \"$NAME\" && \"$LOADER\" --replace --max-rows 1 \"$NAME.db\" \"$NAME\"; "
 			     "\"$LOADER\" \"$NAME/x\" \"$NAME\"; \"$LOADER\" --replace \"$NAME.db\" \"$NAME.no\"; "
-			     "\"$LOADER\" --spans \"$NAME\" --flows \"$NAME\" a.db b; \"$LOADER\" --max-rows \"$NAME\" a b; true");
+			     "\"$LOADER\" --spans \"$NAME\" --flows \"$NAME\" a.db b; \"$LOADER\" --max-rows \"$NAME\" a b; "
+			     "\"$LOADER\" \"--$NAME\" a b; \"$LOADER\" \"-$NAME\" a b; true");
 		if (!is_harmless(output) || exists("pwned"))
 			fail_msg("seed %llu: %s", (unsigned long long)seed, output);
 		snprintf(line, sizeof line, "%s", strstr(output, "in the shell: sqlite3 ") + strlen("in the shell: sqlite3 "));

@@ -232,6 +232,85 @@ static void wrong_usage_is_told(void **state)
 	assert_says(child.err, "/no/such/folder");
 }
 
+static long long n_loaded_rows(void)
+{
+	return number_of("SELECT (SELECT count(*) FROM spans) + (SELECT count(*) FROM counters) + (SELECT count(*) FROM instants) + "
+			 "(SELECT count(*) FROM flows) + (SELECT count(*) FROM tracks) + (SELECT count(*) FROM left_out)");
+}
+
+static void limits_are_kept(void **state)
+{
+	struct child child;
+	char most_rows[30], most_bytes[30];
+	long long n_rows;
+
+	(void)state;
+	forget_tables();
+	LOAD(&child, 0, "--no-index", write_text("small.json", small));
+	n_rows = n_loaded_rows();
+	LOAD(&child, 1, "--no-index", "--replace", "--max-rows", "2", file_path("small.json"));
+	assert_says(child.err, "more than 2 rows, which --max-rows allows");
+	assert_int_equal(n_loaded_rows(), 2);
+	snprintf(most_rows, sizeof most_rows, "%lld", n_rows - 1);
+	LOAD(&child, 1, "--no-index", "--resume", "--max-rows", most_rows, file_path("small.json"));
+	assert_int_equal(n_loaded_rows(), n_rows - 1);
+	snprintf(most_rows, sizeof most_rows, "%lld", n_rows);
+	LOAD(&child, 0, "--no-index", "--resume", "--max-rows", most_rows, file_path("small.json"));
+	assert_small_is_loaded();
+	snprintf(most_bytes, sizeof most_bytes, "%zu", strlen(small) - 1);
+	LOAD(&child, 1, "--no-index", "--replace", "--max-bytes", most_bytes, file_path("small.json"));
+	assert_says(child.err, "small.json: the unpacked file has more than the");
+	snprintf(most_bytes, sizeof most_bytes, "%zu", strlen(small));
+	LOAD(&child, 0, "--no-index", "--replace", "--max-bytes", most_bytes, file_path("small.json"));
+	assert_small_is_loaded();
+	LOAD(&child, 2, "--max-rows", "0", "a.json");
+	assert_says(child.err, "--max-rows needs a number of rows");
+	LOAD(&child, 2, "--max-bytes", "1k", "a.json");
+	assert_says(child.err, "--max-bytes needs a number of bytes");
+}
+
+static void assert_harmless(const char *printed)
+{
+	bool is_harmless = !strstr(printed, "\xE2\x80\xAE") && !strstr(printed, "\xC2\x9B");
+
+	for (const char *at = printed; *at; at++)
+		is_harmless = is_harmless && ((unsigned char)*at >= ' ' || *at == '\n' || *at == '\t');
+	if (!is_harmless)
+		fail_msg("%s", printed);
+}
+
+/* Names of files, of what a trace has, and of options, in all that is printed of a load. */
+static void names_are_no_commands_to_the_terminal(void **state)
+{
+	static const char name[] = "n\033]0;PWN\007\xC2\x9B\xE2\x80\xAE.json";
+	static const char broken[] = "[{\"ph\": \"X\", \"ts\": 1, \"dur\": 1, \"name\": \"a\"}, {\"ph\": \"\033]0;PWN\007\", \"ts\": 2}, "
+				     "{\"ph\": \"X\", \"ts\": 3, \"dur\": 1, \"name\": \"a\"}";
+	static const struct {
+		int status;
+		const char *arguments[5];
+	} loads[] = {
+		{ 0, { "--no-index", "--replace", name } }, { 1, { "--no-index", "--replace", "--max-rows", "1", name } }, { 1, { "--no-index", "--resume", name } },
+		{ 1, { "--replace", "/none/\033]0;PWN\007" } }, { 1, { "-d", "host=/no/\033]0;PWN\007", name } }, { 2, { "--max-rows", "\033]0;PWN\007", "a" } },
+		{ 2, { "--spans", "a\"\033]0;PWN\007", "a" } }, { 2, { "--\033]0;PWN\007", "a" } }, { 2, { "a", "\033]0;PWN\007" } },
+	};
+
+	(void)state;
+	forget_tables();
+	for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+		const char *arguments[6] = { NULL };
+		struct child child;
+
+		write_text(name, i == 2 ? "[{\"ph\": \"X\", \"ts\": 7, \"dur\": 1, \"name\": \"other\"}]" : broken);
+		for (int a = 0; a < 5; a++)
+			arguments[a] = loads[i].arguments[a] == name ? file_path(name) : loads[i].arguments[a];
+		run_child(&child, loads[i].status, arguments);
+		assert_harmless(child.out);
+		assert_harmless(child.err);
+		assert_true(strstr(child.out, "]0;PWN") || strstr(child.err, "]0;PWN") || strstr(child.err, "max-rows"));
+	}
+	forget_tables();
+}
+
 /* Bytes: NUL, overlong, a surrogate, beyond U+10FFFF, cut, a lone continuation; and characters of every length that are
  * right. */
 static void what_postgresql_cannot_store_is_replaced(void **state)
@@ -425,6 +504,8 @@ int main(void)
 		cmocka_unit_test(replace_needs_a_trace),
 		cmocka_unit_test(tables_have_the_names_that_were_given),
 		cmocka_unit_test(wrong_usage_is_told),
+		cmocka_unit_test(limits_are_kept),
+		cmocka_unit_test(names_are_no_commands_to_the_terminal),
 		cmocka_unit_test(what_postgresql_cannot_store_is_replaced),
 		cmocka_unit_test(times_at_the_ends_of_the_range_are_exact),
 		cmocka_unit_test(a_cut_file_gives_what_it_has),
