@@ -288,7 +288,8 @@ static void files_that_cannot_be_read_are_errors(void **state)
 			     trace_path);
 	write_trace("{\"spans\":[]}");
 	expect_error(database, "SELECT * FROM read_chrome_counters(?1)",
-		     "read_chrome_counters: %s: byte 12: there is no array \"traceEvents\" at the top level", trace_path);
+		     "read_chrome_counters: %s: byte 12: there is no array \"traceEvents\" at the top level. Formats that are read: "
+		     "Chrome JSON, Perfetto protobuf, OTLP (JSON, lines of JSON, protobuf), .spall; plain or gzip", trace_path);
 	expect_error(database, "SELECT depth FROM read_chrome_trace('/dev/null')",
 		     "read_chrome_trace: /dev/null: the file is empty");
 	sqlite3_close(database);
