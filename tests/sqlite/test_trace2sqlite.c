@@ -446,6 +446,10 @@ static void limits_are_kept(void **state)
 	expect_says("more than 2 rows, which --max-rows allows");
 	expect_says("nothing was loaded");
 	expect_rows("SELECT count(*) FROM spans", "3\n");
+	load(1, "--replace --max-rows 10 t.db small.json");
+	load(0, "--replace --max-rows 11 t.db small.json");
+	expect_rows("SELECT (SELECT count(*) FROM spans) + (SELECT count(*) FROM counters) + (SELECT count(*) FROM instants) + (SELECT count(*) FROM flows)"
+		    " + (SELECT count(*) FROM tracks) + (SELECT count(*) FROM left_out)", "11\n");
 	load(0, "--replace --max-rows 100 --max-bytes 100000 t.db small.json");
 	load(1, "--replace --max-bytes 100 t.db small.json");
 	expect_says("small.json: the unpacked file has more than the 100 bytes that are allowed");
