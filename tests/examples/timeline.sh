@@ -196,6 +196,7 @@ ask_box() { code "$1" -G "${1%%#*}sql" -d t0=1000 -d t1=2000 --data-urlencode "q
 mkdir "$temporary/hidden"
 echo '{"traceEvents": []}' >"$temporary/hidden/trace.json"
 sql "$temporary/hidden/other.db" 'CREATE TABLE secret(a)'
+sql "$small" 'CREATE TABLE read_trace_of_its_own(a)' # no reader of files, but the name of one
 before=$(cksum <"$small")
 while IFS='|' read -r says question; do
 	[ "$(ask_box "$small_address" "$question")" = 400 ] && grep -q "$says" "$temporary/body"
@@ -220,11 +221,14 @@ done <<-END
 	only reads|PRAGMA query_only = 0
 	only reads|PRAGMA journal_mode = WAL
 	only reads|PRAGMA mmap_size
+	only reads|PRAGMA cache_size = -9000000
+	only reads|PRAGMA schema_version = 9
 	only reads|PRAGMA temp_store_directory = '$temporary/hidden'
 	may not be modified|UPDATE sqlite_schema SET sql = ''
 	may not be modified|DELETE FROM sqlite_schema
 	only reads|SELECT * FROM read_trace('$temporary/hidden/trace.json')
 	only reads|SELECT * FROM read_trace_report('$temporary/hidden/trace.json')
+	only reads|SELECT * FROM read_trace_of_its_own
 	no such table|SELECT * FROM other.secret
 	load_extension|SELECT load_extension('$build/chrometrace.so')
 	no such function|SELECT readfile('$temporary/hidden/trace.json')

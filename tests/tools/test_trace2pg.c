@@ -284,6 +284,7 @@ static void names_are_no_commands_to_the_terminal(void **state)
 {
 	static const char name[] = "n\033]0;PWN\007\xC2\x9B\xE2\x80\xAE.json";
 	static const char broken[] = "[{\"ph\": \"X\", \"ts\": 1, \"dur\": 1, \"name\": \"a\"}, {\"ph\": \"\033]0;PWN\007\", \"ts\": 2}, "
+				     "{\"ph\": \"e\", \"cat\": \"c\", \"id\": 7, \"name\": \"\xE2\x80\xAE\", \"ts\": 2}, "
 				     "{\"ph\": \"X\", \"ts\": 3, \"dur\": 1, \"name\": \"a\"}";
 	static const struct {
 		int status;
