@@ -60,7 +60,7 @@ report "it serves" $?
 code() {
 	page=$1
 	shift
-	curl -s -o "$temporary/body" -w '%{http_code}' --path-as-is -H "X-Timeline: ${page#*#}" "$@"
+	curl -s -m 300 -o "$temporary/body" -w '%{http_code}' --path-as-is -H "X-Timeline: ${page#*#}" "$@"
 }
 # get ADDRESS PATH OPTION...
 get() {

@@ -486,6 +486,16 @@ static bool is_harmless(const char *text)
 	return true;
 }
 
+static void names_that_are_left_out_are_no_commands_either(void **state)
+{
+	(void)state;
+	write_file("ends.json", "[{\"ph\": \"X\", \"ts\": 1, \"dur\": 1, \"name\": \"a\"}, "
+				"{\"ph\": \"e\", \"cat\": \"c\", \"id\": 7, \"name\": \"\xe2\x80\xae\xc2\x9b\", \"ts\": 2}]");
+	load(0, "--replace ends.db ends.json");
+	expect_says("left out: 1 async e without begin: \\u202e");
+	assert_true(is_harmless(output));
+}
+
 /* Random bytes as the names of a trace and of a database, in what is printed of a load and in messages; what is printed for the shell
  * is one word there. */
 static void names_are_no_commands_to_the_terminal(void **state)
@@ -530,6 +540,7 @@ int main(void)
 		cmocka_unit_test(what_is_suggested_has_an_answer), cmocka_unit_test(what_is_left_out_is_said_first),
 		cmocka_unit_test(a_full_disk_leaves_nothing_behind), cmocka_unit_test(a_signal_leaves_the_database_as_it_was),
 		cmocka_unit_test(limits_are_kept),		     cmocka_unit_test(names_are_no_commands_to_the_terminal),
+		cmocka_unit_test(names_that_are_left_out_are_no_commands_either),
 	};
 
 	return cmocka_run_group_tests_name("trace2sqlite", tests, make_folder, remove_folder);
