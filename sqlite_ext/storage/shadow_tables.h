@@ -75,6 +75,10 @@ int ifs_index_make_tables(struct ifs_index *index, const struct ifs_definition *
 int ifs_index_drop_tables(struct ifs_index *index, struct ifs_error *error);
 int ifs_index_rename_tables(struct ifs_index *index, const char *new_name, struct ifs_error *error);
 
+/* Refuses a view, a virtual table or a generated column in one of the tables, which only an edited schema has: reading it would call what
+ * the file says. Before the handle is described (ifs_index_describe()), looks at the tables that each index has. */
+int ifs_index_check_tables(struct ifs_index *index, bool is_described, struct ifs_error *error);
+
 /* Reads the definition that the index was created with, including by_types. Release `definition` in any case. */
 int ifs_index_read_definition(struct ifs_index *index, struct ifs_definition *definition, struct ifs_error *error);
 

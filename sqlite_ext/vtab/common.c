@@ -157,6 +157,8 @@ int ifs_table_open_index(struct ifs_table *table, sqlite3 *db, struct ifs_connec
 	if (!rc) /* in the schema's own spelling, because names of triggers are compared byte by byte */
 		rc = ifs_index_init(&table->index, db, connection, arguments[1], spelling, error);
 	if (!rc)
+		rc = ifs_index_check_tables(&table->index, false, error);
+	if (!rc)
 		rc = ifs_index_read_definition(&table->index, &table->definition, error);
 	if (rc == SQLITE_ERROR && error->message && strncmp(error->message, "iforest", 7) != 0) {
 		char *why = error->message;
@@ -167,6 +169,8 @@ int ifs_table_open_index(struct ifs_table *table, sqlite3 *db, struct ifs_connec
 	}
 	if (!rc)
 		rc = ifs_index_describe(&table->index, &table->definition, error);
+	if (!rc)
+		rc = ifs_index_check_tables(&table->index, true, error);
 	table->index.is_derived = true;
 	memcpy(table->index.by_types, table->definition.by_types, sizeof table->index.by_types);
 	table->index.time_kind = table->definition.time_kind;

@@ -274,7 +274,7 @@ static int index_create(sqlite3 *db, void *context, int n_arguments, const char 
 	return ifs_table_finish(table, base, message, &error);
 }
 
-/* Succeeds even if the index's tables are damaged: it must be possible to drop or rebuild it. */
+/* Succeeds even if what the index's tables hold is damaged: it must be possible to drop or rebuild it. */
 static int index_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			 char **message)
 {
@@ -282,6 +282,7 @@ static int index_connect(sqlite3 *db, void *context, int n_arguments, const char
 	struct ifs_table *table = ifs_table_new(&ifs_index_module, n_arguments, arguments, &error);
 
 	if (!error.rc && !start_index(table, db, context, n_arguments, &error) &&
+	    !ifs_index_check_tables(&table->index, true, &error) &&
 	    !ifs_index_read_types(&table->index, &table->definition, &error))
 		ifs_table_declare(table, db, table->index.name, &error);
 	return ifs_table_finish(table, base, message, &error);

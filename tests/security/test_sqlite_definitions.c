@@ -50,6 +50,81 @@ static void a_table_that_is_none_is_refused(void **state)
 	}
 }
 
+/* Puts a view over the table in its place, or in its text another text in the place of one. */
+static void edit_table(const char *path, const char *name, const char *from, const char *to)
+{
+	sqlite3 *db = open_plain(path, 0);
+
+	run(db, "PRAGMA writable_schema = ON");
+	if (from) {
+		run(db, "UPDATE sqlite_schema SET sql = replace(sql, %Q, %Q) WHERE name = %Q", from, to, name);
+	} else {
+		run(db, "CREATE TEMP TABLE columns AS SELECT group_concat('trap(' || name || ') AS ' || name) AS list FROM pragma_table_info(%Q)", name);
+		run(db, "UPDATE sqlite_schema SET sql = replace(replace(sql, %Q, %Q || 'q'), ', PRIMARY KEY(run, value, level, number)', ''), name = name || 'q', tbl_name = name || 'q' WHERE name = %Q", name, name, name);
+		run(db, "DELETE FROM sqlite_schema WHERE type IN ('index', 'trigger') AND tbl_name = %Q", name);
+		run(db, "INSERT INTO sqlite_schema SELECT 'view', %Q, %Q, 0, 'CREATE VIEW ' || %Q || ' AS SELECT ' || list || ' FROM ' || %Q || 'q' FROM columns", name, name, name, name);
+	}
+	close_database(db);
+}
+
+/* Every statement that reads an index is refused, whether SQLite trusts the schema or not. */
+static void expect_refused(const char *path, const char *name, const char *form)
+{
+	for (int is_trusted = 0; is_trusted < 2; is_trusted++) {
+		struct traps traps;
+		sqlite3 *db = open_strangers(path, is_trusted, &traps);
+		char *index = sqlite3_mprintf("%.*s", (int)(strchr(name, '_') - name), name);
+		char *said = sqlite3_mprintf("iforest: \"%s\" is no ordinary table: the schema was edited", name);
+
+		if (is_trusted)
+			run_fails(db, said, "SELECT count FROM %s", index);
+		assert_int_not_equal(run_any(db, "SELECT count FROM %s", index), SQLITE_OK);
+		assert_int_not_equal(run_any(db, "SELECT * FROM %s_fold", index), SQLITE_OK);
+		assert_int_not_equal(run_any(db, "SELECT * FROM iforest_stats(%Q)", index), SQLITE_OK);
+		assert_int_not_equal(run_any(db, "INSERT INTO %s(%s) VALUES('integrity-check')", index, index), SQLITE_OK);
+		assert_int_not_equal(run_any(db, "INSERT INTO %s(%s) VALUES('flush')", index, index), SQLITE_OK);
+		assert_int_not_equal(run_any(db, "CREATE VIRTUAL TABLE n USING iforest_cover(%s)", index), SQLITE_OK);
+		if (traps.n_calls)
+			fail_msg("%s as %s, %s: %u calls", name, form, is_trusted ? "trusted" : "not trusted", traps.n_calls);
+		sqlite3_free(said);
+		sqlite3_free(index);
+		close_database(db);
+	}
+}
+
+/* The tables of an index are views, or have columns that are computed. */
+static void tables_of_an_index_are_ordinary(void **state)
+{
+	static const char *const names[] = { "l_page", "l_series", "l_config", "l_log", "l_front", "a_page", "a_series", "a_config", "s_page", "s_sketch", "s_distinct", "s_piece", "s_mark" };
+	static const struct {
+		const char *name, *from, *to;
+	} generated[] = { { "l_page", "bytes BLOB", "b BLOB, bytes AS (trap(b))" }, { "l_series", "key BLOB", "k BLOB, key AS (trap(k))" },
+			  { "l_config", ", value)", ", v, value AS (trap(v)))" },     { "l_log", ", time", ", t, time AS (trap(t))" },
+			  { "l_front", "(block INTEGER)", "(b, block AS (trap(b)))" }, { "a_page", "bytes BLOB", "b BLOB, bytes AS (trap(b))" } };
+	const char *path = test_path("ordinary.db"), *original = test_path("ordinary_original.db");
+	enum { N_NAMES = sizeof names / sizeof *names, N_GENERATED = sizeof generated / sizeof *generated };
+	sqlite3 *db;
+
+	(void)state;
+	make_forgeable(original);
+	db = open_database(original, 0);
+	run(db, "CREATE TABLE u(ts INTEGER, dur INTEGER, name TEXT); INSERT INTO u VALUES (1, 2, 'a'), (3, 4, 'b')");
+	run(db, "CREATE VIRTUAL TABLE s USING iforest(content=u, time=ts, duration=dur, by=name, sketch=dur, distinct=name, counter=dur); CREATE VIRTUAL TABLE s_fold USING iforest_fold(s)");
+	close_database(db);
+	for (int i = 0; i < N_NAMES + N_GENERATED; i++) {
+		bool is_view = i < N_NAMES;
+		const char *name = is_view ? names[i] : generated[i - N_NAMES].name;
+
+		db = open_plain(original, 0);
+		run(db, "VACUUM INTO %Q", path);
+		close_database(db);
+		edit_table(path, name, is_view ? NULL : generated[i - N_NAMES].from, is_view ? NULL : generated[i - N_NAMES].to);
+		expect_refused(path, name, is_view ? "a view" : "computed");
+		remove_database(path);
+	}
+	remove_database(original);
+}
+
 /* A row of the schema has the name of a table-valued function, and the text of another table. SQLite refuses such a file, but reads it
  * in a connection that is to mend it. */
 static void a_function_in_the_place_of_the_table_is_refused(void **state)
@@ -280,6 +355,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_table_that_is_none_is_refused),
+		cmocka_unit_test(tables_of_an_index_are_ordinary),
 		cmocka_unit_test(a_function_in_the_place_of_the_table_is_refused),
 		cmocka_unit_test(advice_runs_no_text_of_the_schema),
 		cmocka_unit_test(advice_takes_tables_alone),
