@@ -45,35 +45,43 @@ int ifs_index_make_mark(struct ifs_index *index, enum ifs_mark_form form, struct
 			   form);
 }
 
-static int refuse_unless_plain(struct ifs_index *index, const char *suffix, struct ifs_error *error)
+/* Selects, of the tables that the index has, one that is not ordinary; x_mark, which may be the user's, last. */
+static sqlite3_str *select_unusual(const struct ifs_index *index, bool is_described)
 {
-	sqlite3_stmt *statement;
-	int failed, rc = ifs_prepare(error, index->db, &statement,
-				     "SELECT name FROM \"%w\".sqlite_schema AS m WHERE name = '%q_%q' COLLATE NOCASE AND "
-				     "type IN ('table', 'view') AND (sql NOT LIKE 'CREATE TABLE %%' OR "
-				     "EXISTS(SELECT 1 FROM pragma_table_xinfo(m.name, %Q) AS c WHERE c.hidden))",
-				     index->schema, index->name, suffix, index->schema);
+	sqlite3_str *sql = sqlite3_str_new(index->db);
 
-	if (rc)
-		return rc;
-	if (sqlite3_step(statement) == SQLITE_ROW)
-		rc = ifs_error_set(error, SQLITE_ERROR, "iforest: \"%s\" is no ordinary table: the schema was edited",
-				   sqlite3_column_text(statement, 0));
-	failed = sqlite3_finalize(statement);
-	return !rc && failed ? ifs_error_from_db(error, index->db, failed) : rc;
+	sqlite3_str_appendf(sql,
+			    "SELECT name, name = '%q_mark' COLLATE NOCASE AS is_mark FROM \"%w\".sqlite_schema AS m "
+			    "WHERE type IN ('table', 'view') AND name COLLATE NOCASE IN (",
+			    index->name, index->schema);
+	for (unsigned t = 0; t < N_TABLES; t++)
+		if (t < LOG || (is_described && has_table(index, t)))
+			sqlite3_str_appendf(sql, "'%q_%s', ", index->name, table_suffixes[t]);
+	sqlite3_str_appendf(
+		sql,
+		"'%q_mark') AND (sql NOT LIKE 'CREATE TABLE %%' OR "
+		"EXISTS(SELECT 1 FROM pragma_table_xinfo(m.name, %Q) AS c WHERE c.hidden)) ORDER BY is_mark LIMIT 1",
+		index->name, index->schema);
+	return sql;
 }
 
 int ifs_index_check_tables(struct ifs_index *index, bool is_described, struct ifs_error *error)
 {
-	enum ifs_mark_form mark = IFS_NO_MARK;
-	int rc = SQLITE_OK;
+	enum ifs_mark_form mark = IFS_PLAIN_MARK;
+	sqlite3_stmt *statement;
+	int failed, rc = ifs_prepare_text(error, index->db, &statement, select_unusual(index, is_described));
 
-	for (unsigned t = 0; t < N_TABLES && !rc; t++)
-		if (t < LOG || (is_described && has_table(index, t)))
-			rc = refuse_unless_plain(index, table_suffixes[t], error);
-	if (!rc && is_described)
-		rc = ifs_index_find_mark(index, &mark, error);
-	return !rc && mark != IFS_NO_MARK ? refuse_unless_plain(index, "mark", error) : rc;
+	if (rc)
+		return rc;
+	if (sqlite3_step(statement) == SQLITE_ROW) {
+		if (sqlite3_column_int(statement, 1)) /* x_config is an ordinary table then */
+			rc = ifs_index_find_mark(index, &mark, error);
+		if (!rc && mark != IFS_NO_MARK)
+			rc = ifs_error_set(error, SQLITE_ERROR, "iforest: \"%s\" is no ordinary table: the schema was edited",
+					   sqlite3_column_text(statement, 0));
+	}
+	failed = sqlite3_finalize(statement);
+	return !rc && failed ? ifs_error_from_db(error, index->db, failed) : rc;
 }
 
 /* Recreates the trigger, which does nothing, so that it comes last in the schema. */
