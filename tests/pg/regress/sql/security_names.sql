@@ -167,7 +167,7 @@ SELECT taken(statement), count(*) FROM pg_depend d JOIN pg_proc p ON p.oid = obj
 	WHERE d.classid = 'pg_proc'::regclass AND deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'iforest') GROUP BY 1;
 SELECT taken('CREATE OR REPLACE AGGREGATE iforest_last(anyelement, anycompatible, tid) (SFUNC = iforest_row_first_add, STYPE = internal, FINALFUNC = iforest_row_value, FINALFUNC_EXTRA)'),
 	taken('CREATE OR REPLACE FUNCTION iforest_bucket(ts bigint, t0 bigint, t1 bigint, n bigint) RETURNS bigint LANGUAGE sql AS ''SELECT 1'''), taken('CREATE AGGREGATE strange.mine(bigint, bigint, tid) (SFUNC = iforest_row_first_add, STYPE = internal)'),
-	taken('CREATE FUNCTION strange.mine(bigint, bigint, bigint, bigint) RETURNS bigint AS ''$libdir/iforest'', ''iforest_bucket_number'' LANGUAGE c'), taken('SELECT iforest_row_value(NULL, 1, 2, NULL)');
+	taken('CREATE FUNCTION strange.mine(bigint, bigint, bigint, bigint) RETURNS bigint AS ''$libdir/iforest'', ''iforest_bucket_number'' LANGUAGE c'), taken('SELECT iforest_row_value(NULL, 1, 2, NULL)') IN ('42883', '0A000' /* minor releases differ */) AS refused;
 CREATE AGGREGATE public.iforest_last(v bigint, ts bigint, ctid tid) (SFUNC = strange.f3, STYPE = text);
 ALTER EXTENSION iforest ADD AGGREGATE public.iforest_last(bigint, bigint, tid);
 SELECT public.iforest_last(v, ts, ctid) FROM of_dbo;
