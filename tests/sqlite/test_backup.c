@@ -7,6 +7,8 @@
 
 #include "harness.h"
 
+#include "tests/support/sanitizer.h"
+
 #define PAGE "docs/sqlite_backup.md"
 #define INDEX "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track)"
 
