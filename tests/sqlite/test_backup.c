@@ -116,9 +116,9 @@ static void what_a_restore_leaves_in_defensive_mode_can_be_removed(void **state)
 	run_fails(db, "iforest: tables and triggers of an index \"SPANS_IF\" are there without it", "CREATE VIRTUAL TABLE SPANS_IF USING iforest(content=spans, time=ts, sync=append)");
 	remedy = strstr(last_message(), "DROP ");
 	assert_non_null(remedy);
-	sql = sqlite3_mprintf("%s", remedy);
+	sql = sqlite3_mprintf("{ echo '.dbconfig defensive on'; echo '%s;'; } | sqlite3 half.db", remedy);
 	close_database(db);
-	message = shell(sqlite3_mprintf("{ echo '.dbconfig defensive on'; echo '%s;'; } | sqlite3 half.db", sql)); /* without the extension */
+	message = shell(sql); /* without the extension */
 	assert_null(strstr(message, "rror"));
 	sqlite3_free(sql);
 	db = open_database(test_path("half.db"), 0);
