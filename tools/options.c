@@ -15,7 +15,7 @@
  * The caller frees the name. If the text is no name, returns NULL with *problem set to a literal. */
 char *table_name_parse(const char *text, const char **problem);
 
-/* Appends the part up to a '.' or the end to *out, in quotes. Returns what follows it; NULL if it is no part of a name. */
+/* Appends the part up to a '.' or the end to *out, in quotes. Returns what follows it; NULL if it is not a part of a name. */
 static const char *parse_part(const char *text, char **out)
 {
 	bool in_quotes = *text == '"';

@@ -17,7 +17,7 @@
 
 extern const struct trace_format trace_spall;
 
-/* a * b * factor rounded half to even, exactly: factor * 2^106 fits into 128 bits. False if a or b is no number, or the product
+/* a * b * factor rounded half to even, exactly: factor * 2^106 fits into 128 bits. False if a or b is not a number, or the product
  * no int64_t. */
 bool trace_spall_time(double a, double b, unsigned factor, int64_t *product);
 

@@ -337,7 +337,7 @@ static void add_constant(struct aggregate_reading *reading, struct ifp_arm *arm)
 		arm->type = IFP_MEASURE_ROWS;
 		arm->expression = NULL;
 	} else if ((reading->function == IFP_AGG_SUM || reading->function == IFP_AGG_AVG) && !is_number(type)) {
-		reading->reason = "a sum is of something that is no number";
+		reading->reason = "a sum is of something that is not a number";
 	} else if ((reading->function == IFP_AGG_MIN || reading->function == IFP_AGG_MAX) &&
 		   !ifp_equal_is_identical(arm->expression)) {
 		reading->reason = EXTREME_IS_WRITTEN_DIFFERENTLY;

@@ -170,7 +170,7 @@ static List *of_parts(const struct ifp_query_level *level, List *parts, to_whole
 
 /* ---- a partitioned table ---- */
 
-/* Adds the leaf partitions that may have rows. Returns false if one is no ordinary table. */
+/* Adds the leaf partitions that may have rows. Returns false if one is not an ordinary table. */
 static bool add_leaves(PlannerInfo *root, RelOptInfo *rel, List **leaves)
 {
 	for (int i = 0; i < rel->nparts; i++) {

@@ -442,7 +442,7 @@ static bool read_quantile(FunctionCallInfo fcinfo, Oid type, const char *name, s
 	quantile->q = PG_GETARG_FLOAT8(1);
 	if (!(quantile->q >= 0 && quantile->q <= 1))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			errmsg("%s: the second argument is no number from 0 to 1", name),
+			errmsg("%s: the second argument is not a number from 0 to 1", name),
 			errhint("The 99th percentile is 0.99."));
 	quantile->are_known = PG_NARGS() > 2 && !PG_ARGISNULL(2) && !PG_ARGISNULL(3);
 	if (quantile->are_known)

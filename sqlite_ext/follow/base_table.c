@@ -231,7 +231,7 @@ static int inspect_rowid(struct inspection *inspection, struct ifs_base_table *b
 		return rc;
 	step = sqlite3_step(statement);
 	if (step == SQLITE_DONE) /* what the text of an edited schema says, SQLite has read otherwise */
-		rc = refuse(inspection, "iforest: \"%s\" is no ordinary table%s: the schema was edited", "");
+		rc = refuse(inspection, "iforest: \"%s\" is not an ordinary table%s: the schema was edited", "");
 	else if (step != SQLITE_ROW)
 		rc = ifs_error_from_db(inspection->error, inspection->db, step);
 	else if (sqlite3_column_int(statement, 0))

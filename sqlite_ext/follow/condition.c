@@ -119,7 +119,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t n)
 
 static int judge_function(struct judgement *judgement, const char *name)
 {
-	const char *why = "is no function that a condition may call; make a column of it";
+	const char *why = "is not a function that a condition may call; make a column of it";
 
 	if (is_one_of(name, allowed, sizeof allowed / sizeof *allowed)) {
 		sqlite3_str_appendf(judgement->called, "%s%Q", judgement->n_called++ ? ", " : "", name);
@@ -163,7 +163,7 @@ static int authorize(void *context, int action, const char *first, const char *s
 		rc = is_of_schema || !second || !*second ? SQLITE_OK : judge_column(judgement, second);
 		break;
 	case SQLITE_SELECT:
-		rc = judgement->n_selects++ == 0 ? SQLITE_OK : refuse(judgement, "SELECT", "is no part of a condition");
+		rc = judgement->n_selects++ == 0 ? SQLITE_OK : refuse(judgement, "SELECT", "may not be part of a condition");
 		break;
 	case SQLITE_CREATE_INDEX:
 	case SQLITE_REINDEX:
@@ -252,7 +252,7 @@ static int refuse_statement(const struct judgement *judgement, sqlite3 *apart)
 		return ifs_error_set(judgement->error, rc, "iforest: where=...: %s", message);
 	if (strncmp(message, no_function, strlen(no_function)) == 0)
 		return refuse(judgement, message + strlen(no_function),
-			      "is no function of SQLite's own, which another connection may lack");
+			      "is not one of SQLite's own functions, and another connection may lack it");
 	return ifs_error_set(judgement->error, SQLITE_ERROR, "iforest: where=%.300s: %s%s", judgement->text, message,
 			     strncmp(message, no_column, strlen(no_column)) == 0
 				     ? "; columns are written without their table, texts in single quotes"
@@ -299,7 +299,7 @@ static int judge_called(struct judgement *judgement)
 		return rc;
 	if (sqlite3_step(statement) == SQLITE_ROW)
 		rc = refuse(judgement, (const char *)sqlite3_column_text(statement, 0),
-			    "is no function of SQLite's own in this connection, but the program's");
+			    "is the program's function in this connection, not SQLite's own");
 	failed = sqlite3_finalize(statement);
 	return !rc && failed ? ifs_error_from_db(judgement->error, judgement->db, failed) : rc;
 }

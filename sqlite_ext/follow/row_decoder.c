@@ -127,7 +127,7 @@ static int refuse_time(struct ifs_row_decoder *decoder, bool is_end, sqlite3_int
 	switch (fault) {
 	case IFS_TIME_INFINITE:
 		return ifs_error_set(decoder->error, SQLITE_ERROR,
-				     "iforest: %s column \"%s\" of row %lld holds %s, which is no time; store NULL", what,
+				     "iforest: %s column \"%s\" of row %lld holds %s, which is not a time; store NULL", what,
 				     column, id, text_of(value));
 	case IFS_TIME_INEXACT:
 		return ifs_error_set(
@@ -148,7 +148,7 @@ static int refuse_time(struct ifs_row_decoder *decoder, bool is_end, sqlite3_int
 			return refuse_other_type(decoder, column, id, value);
 		return ifs_error_set(
 			decoder->error, SQLITE_ERROR,
-			"iforest: %s column \"%s\" of row %lld holds %Q, which is no date, or date and time of day, such as "
+			"iforest: %s column \"%s\" of row %lld holds %Q, which is not a date, or date and time of day, such as "
 			"'2026-01-31 23:59:59.5'; add a generated column that makes such a text or a number of it, and "
 			"name that",
 			what, column, id, text_of(value));

@@ -77,7 +77,8 @@ int ifs_index_check_tables(struct ifs_index *index, bool is_described, struct if
 		if (sqlite3_column_int(statement, 1)) /* x_config is an ordinary table then */
 			rc = ifs_index_find_mark(index, &mark, error);
 		if (!rc && mark != IFS_NO_MARK)
-			rc = ifs_error_set(error, SQLITE_ERROR, "iforest: \"%s\" is no ordinary table: the schema was edited",
+			rc = ifs_error_set(error, SQLITE_ERROR,
+					   "iforest: \"%s\" is not an ordinary table: the schema was edited",
 					   sqlite3_column_text(statement, 0));
 	}
 	failed = sqlite3_finalize(statement);

@@ -158,7 +158,7 @@ static int refuse(const struct ifs_times *times, const char *name, const char *a
 	};
 
 	if (times->kind == IFS_TIMES_TEXT && (fault == IFS_TIME_OF_OTHER_TYPE || fault == IFS_TIME_NO_TEXT))
-		return ifs_error_set(error, SQLITE_ERROR, "%s: argument %s is no time such as '2026-01-31 23:59:59.5': %s",
+		return ifs_error_set(error, SQLITE_ERROR, "%s: argument %s is not a time such as '2026-01-31 23:59:59.5': %s",
 				     name, argument, text_of(value));
 	if (fault == IFS_TIME_OF_OTHER_TYPE)
 		return ifs_error_set(error, SQLITE_ERROR, "%s: argument %s is not a number: %s", name, argument,

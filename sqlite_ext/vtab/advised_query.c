@@ -320,7 +320,7 @@ static bool take_where(struct translation *t, sqlite3_str *out)
 			if (!take_comparison(t, part, &is_taken) || (!is_taken && !take_other(t, part, &is_taken)))
 				return false;
 			if (!is_taken)
-				return refuse(t, "a condition on the time \"%s\" is no comparison with a constant",
+				return refuse(t, "a condition on the time \"%s\" is not a comparison with a constant",
 					      t->table->columns[t->table->time]);
 			continue;
 		}

@@ -135,7 +135,7 @@ static void result_status(sqlite3_context *context, enum iforest_status status, 
 
 /* ---- aggregates ---- */
 
-/* Reads a value as sum() would, but returns false for text that is no number.
+/* Reads a value as sum() would, but returns false for text that is not a number.
  * Requires  it is not NULL */
 static bool read_number(sqlite3_value *value, struct iforest_sketch_number *number)
 {
@@ -183,7 +183,7 @@ static bool read_counted(sqlite3_context *context, enum iforest_digest_kind kind
 	}
 	if (read_number(value, number))
 		return true;
-	result_error(context, "%s: a value is no number; cast it, or leave it out", quantiles.name);
+	result_error(context, "%s: a value is not a number; cast it, or leave it out", quantiles.name);
 	return false;
 }
 
@@ -311,7 +311,7 @@ static void distinct_count_function(sqlite3_context *context, int n_arguments, s
 		sqlite3_result_int64(context, (sqlite3_int64)n);
 }
 
-/* Reads the arguments min and max, if both are given. False if one of them is no number. */
+/* Reads the arguments min and max, if both are given. False if one of them is not a number. */
 static bool read_extremes(int n_arguments, sqlite3_value **arguments, struct iforest_sketch_extremes *extremes, bool *are_known)
 {
 	*are_known = n_arguments == 4 && sqlite3_value_type(arguments[2]) != SQLITE_NULL &&
@@ -334,7 +334,7 @@ static void quantile_function(sqlite3_context *context, int n_arguments, sqlite3
 		return;
 	place = read_number(arguments[1], &q) ? sqlite3_value_double(arguments[1]) : -1;
 	if (!(place >= 0 && place <= 1)) {
-		result_error(context, "%s: the second argument is no number from 0 to 1", "iforest_quantile");
+		result_error(context, "%s: the second argument is not a number from 0 to 1", "iforest_quantile");
 		return;
 	}
 	if (!read_extremes(n_arguments, arguments, &extremes, &are_known)) {
@@ -362,7 +362,7 @@ static void rank_function(sqlite3_context *context, int n_arguments, sqlite3_val
 	    !open_sketch(context, arguments[0], "iforest_rank", &view, &is_null))
 		return;
 	if (!read_number(arguments[1], &v))
-		result_error(context, "%s: the second argument is no number", "iforest_rank");
+		result_error(context, "%s: the second argument is not a number", "iforest_rank");
 	else if (!is_null)
 		sqlite3_result_double(context, (double)iforest_sketch_count_through(&view, sqlite3_value_double(arguments[1])) /
 						       (double)view.n);

@@ -71,7 +71,7 @@ static void line_step(sqlite3_context *context, int n_arguments, sqlite3_value *
 		return;
 	}
 	if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) {
-		fail(context, line, "iforest_lttb: a value is no number; cast it, or leave it out");
+		fail(context, line, "iforest_lttb: a value is not a number; cast it, or leave it out");
 		return;
 	}
 	time = sqlite3_value_int64(arguments[0]);

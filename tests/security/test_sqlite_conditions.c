@@ -103,12 +103,12 @@ static void an_index_with_such_a_condition_says_why(void **state)
 	forge(&forger, "(edit('a', 'touch pwned') > 0 OR ts >= 0)", true);
 	forger_close(&forger);
 	db = open_strangers(path, false, &traps);
-	run_fails(db, "l: detached from its table: iforest: where=...: edit is no function of SQLite's own, which another connection may lack; run DROP TABLE \"l\", and create it with another condition",
+	run_fails(db, "l: detached from its table: iforest: where=...: edit is not one of SQLite's own functions, and another connection may lack it; run DROP TABLE \"l\", and create it with another condition",
 		  "SELECT count FROM l(0, 100)");
-	run_fails(db, "a: detached from its table: iforest: where=...: edit is no function", "SELECT count FROM v_a");
-	run_fails(db, "iforest: where=...: edit is no function", "INSERT INTO l(l) VALUES('rebuild')");
-	run_fails(db, "iforest: where=...: edit is no function", "INSERT INTO m(m) VALUES('integrity-check')");
-	run_fails(db, "iforest: where=...: edit is no function", "ALTER TABLE l RENAME TO k");
+	run_fails(db, "a: detached from its table: iforest: where=...: edit is not one of SQLite's own functions", "SELECT count FROM v_a");
+	run_fails(db, "iforest: where=...: edit is not one of SQLite's own functions", "INSERT INTO l(l) VALUES('rebuild')");
+	run_fails(db, "iforest: where=...: edit is not one of SQLite's own functions", "INSERT INTO m(m) VALUES('integrity-check')");
+	run_fails(db, "iforest: where=...: edit is not one of SQLite's own functions", "ALTER TABLE l RENAME TO k");
 	run(db, "DROP TABLE l_fold; DROP TABLE l_rows; DROP TABLE l; CREATE VIRTUAL TABLE l USING iforest(content=t, time=ts)");
 	run_gives(db, "5\n", "SELECT count FROM l");
 	expect_no_trap(&traps, "(edit(...))");
@@ -143,7 +143,7 @@ static void functions_in_the_place_of_sqlites_own_are_refused(void **state)
 		db = open_database(path, 0);
 		assert_int_equal(sqlite3_create_function(db, replaced[i].name, replaced[i].n_arguments, SQLITE_UTF8 | SQLITE_DIRECTONLY, &n_calls, do_nothing, NULL, NULL), SQLITE_OK);
 		run_fails(db, "x: detached from its table: iforest: where=...: ", "SELECT count FROM x");
-		assert_non_null(strstr(last_message(), "is no function of SQLite's own in this connection, but the program's"));
+		assert_non_null(strstr(last_message(), "is the program's function in this connection, not SQLite's own"));
 		assert_int_equal(n_calls, 0);
 		close_database(db);
 	}

@@ -74,7 +74,7 @@ static void expect_refused(const char *path, const char *name, const char *form)
 		struct traps traps;
 		sqlite3 *db = open_strangers(path, is_trusted, &traps);
 		char *index = sqlite3_mprintf("%.*s", (int)(strchr(name, '_') - name), name);
-		char *said = sqlite3_mprintf("iforest: \"%s\" is no ordinary table: the schema was edited", name);
+		char *said = sqlite3_mprintf("iforest: \"%s\" is not an ordinary table: the schema was edited", name);
 
 		if (is_trusted)
 			run_fails(db, said, "SELECT count FROM %s", index);
@@ -140,7 +140,7 @@ static void a_function_in_the_place_of_the_table_is_refused(void **state)
 	run_fails(db, "malformed database schema", "SELECT count FROM a");
 	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
 	run(db, "PRAGMA writable_schema = ON");
-	run_fails(db, "iforest: \"json_each\" is no ordinary table: the schema was edited", "SELECT count FROM a");
+	run_fails(db, "iforest: \"json_each\" is not an ordinary table: the schema was edited", "SELECT count FROM a");
 	expect_no_trap(&traps, "content=json_each");
 	close_database(db);
 	remove_database(path);

@@ -65,8 +65,8 @@ static void it_knows_what_has_no_bucket(void **state)
 		  "iforest_bucket(1, 0, 100, NULL)");
 	run_gives(db, "2\n", "SELECT iforest_bucket(60e9, 0e0, 120e9, 4.0)");
 	run_fails(db, "iforest_bucket: argument t0 is not an integer: a blob", "SELECT iforest_bucket(1, x'00', 10, 2)");
-	run_fails(db, "iforest_bucket: argument ts is no time such as '2026-01-31 23:59:59.5': 1", "SELECT iforest_bucket(1, 0, '10', 2)");
-	run_fails(db, "iforest_bucket: argument t1 is no time such as '2026-01-31 23:59:59.5': 10", "SELECT iforest_bucket('2026-01-01', '2026-01-01', '10', 2)");
+	run_fails(db, "iforest_bucket: argument ts is not a time such as '2026-01-31 23:59:59.5': 1", "SELECT iforest_bucket(1, 0, '10', 2)");
+	run_fails(db, "iforest_bucket: argument t1 is not a time such as '2026-01-31 23:59:59.5': 10", "SELECT iforest_bucket('2026-01-01', '2026-01-01', '10', 2)");
 	run_fails(db, "iforest_bucket: argument t1 is infinite: leave it out", "SELECT iforest_bucket(1.5, 0, 9e999, 2)");
 	run_fails(db, "iforest_bucket: argument t0 is an integer that no real is equal to: 9007199254740993", "SELECT iforest_bucket(1.5, 9007199254740993, 1e300, 2)");
 	run_gives(db, "1|2|1|9|0|\n", "SELECT iforest_bucket(1.5, 0, 3, 2), iforest_bucket(0.75, 0.25, 1, 3), iforest_bucket(3, 0.5, 4.5, 2), iforest_bucket(0.95, 0, 1, 10), iforest_bucket(0.0, 0, 1, 10), iforest_bucket(1.5, 0, 1.5, 2)");

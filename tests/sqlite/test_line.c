@@ -303,7 +303,7 @@ static void what_is_no_line_is_refused(void **state)
 	run_fails(db, "iforest_lttb: n must be at least 2", "SELECT iforest_lttb(1, 2, 1)");
 	run_fails(db, "iforest_lttb: n must be at least 2", "SELECT iforest_lttb(1, 2, NULL)");
 	run_fails(db, "iforest_lttb: a time is no integer", "SELECT iforest_lttb(1.5, 2, 3)");
-	run_fails(db, "iforest_lttb: a value is no number", "SELECT iforest_lttb(1, 'much', 3)");
+	run_fails(db, "iforest_lttb: a value is not a number", "SELECT iforest_lttb(1, 'much', 3)");
 	close_database(db);
 }
 

@@ -90,7 +90,7 @@ static const char *any_value_column(struct round *round)
 	return round->table->n_values == 2 && one_in(round->random, 2) ? "w" : "v";
 }
 
-/* Returns a number near one in the column, or a value that is no number. The caller frees it. */
+/* Returns a number near one in the column, or a value that is not a number. The caller frees it. */
 static char *any_bound(struct round *round, const char *column)
 {
 	static const char *const odd[] = { "NULL", "'abc'", "x'31'", "''", "1e300", "-1e300", "9223372036854775807", "-9223372036854775808",

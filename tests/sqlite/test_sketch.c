@@ -84,16 +84,16 @@ static void what_functions_give_and_refuse(void **state)
 	run_gives(db, "1\n", "SELECT iforest_quantile(iforest_sketch(1000), 0.5, NULL, NULL) = iforest_quantile(iforest_sketch(1000), 0.5)");
 	run_gives(db, "Inf|-Inf\n", "SELECT iforest_quantile(s, 1), iforest_quantile(s, 0) FROM (SELECT iforest_sketch(column1) AS s FROM (VALUES(9e999), (-9e999), (0)))");
 
-	run_fails(db, "iforest_sketch: a value is no number; cast it, or leave it out", "SELECT iforest_sketch('seven')");
-	run_fails(db, "iforest_sketch: a value is no number; cast it, or leave it out", "SELECT iforest_sketch(x'01')");
+	run_fails(db, "iforest_sketch: a value is not a number; cast it, or leave it out", "SELECT iforest_sketch('seven')");
+	run_fails(db, "iforest_sketch: a value is not a number; cast it, or leave it out", "SELECT iforest_sketch(x'01')");
 	run_fails(db, "iforest_quantile: not a sketch, or a damaged one; it takes what iforest_sketch() gives", "SELECT iforest_quantile('text', 0.5)");
 	run_fails(db, "iforest_quantile: not a sketch, or a damaged one", "SELECT iforest_quantile(x'', 0.5)");
 	run_fails(db, "iforest_quantile: not a sketch, or a damaged one", "SELECT iforest_quantile(zeroblob(100), 0.5)");
 	run_fails(db, "iforest_sketch_count: not a sketch, or a damaged one", "SELECT iforest_sketch_count(12)");
 	run_fails(db, "iforest_sketch_merge: not a sketch, or a damaged one", "SELECT iforest_sketch_merge(12)");
-	run_fails(db, "iforest_quantile: the second argument is no number from 0 to 1", "SELECT iforest_quantile(iforest_sketch(1), 1.01)");
-	run_fails(db, "iforest_quantile: the second argument is no number from 0 to 1", "SELECT iforest_quantile(iforest_sketch(1), -0.01)");
-	run_fails(db, "iforest_quantile: the second argument is no number from 0 to 1", "SELECT iforest_quantile(iforest_sketch(1), 'half')");
+	run_fails(db, "iforest_quantile: the second argument is not a number from 0 to 1", "SELECT iforest_quantile(iforest_sketch(1), 1.01)");
+	run_fails(db, "iforest_quantile: the second argument is not a number from 0 to 1", "SELECT iforest_quantile(iforest_sketch(1), -0.01)");
+	run_fails(db, "iforest_quantile: the second argument is not a number from 0 to 1", "SELECT iforest_quantile(iforest_sketch(1), 'half')");
 	run_fails(db, "iforest_quantile: min and max must be numbers", "SELECT iforest_quantile(iforest_sketch(1), 0.5, 'a', 2)");
 	run_fails(db, "iforest_quantile: min and max are not those of the sketch's numbers", "SELECT iforest_quantile(iforest_sketch(1000), 0.5, 1, 1000)");
 	run_fails(db, "wrong number of arguments", "SELECT iforest_quantile(iforest_sketch(1), 0.5, 1)");
@@ -389,7 +389,7 @@ static void what_counts_give_and_refuse(void **state)
 	run_gives(db, "", "SELECT * FROM iforest_histogram((SELECT iforest_sketch(1)), NULL)");
 	run_gives(db, "-Inf|Inf|1\n", "SELECT * FROM iforest_histogram((SELECT iforest_sketch(1)), ' [ ] ')");
 	run_gives(db, "100.0|101.0|1\n-Inf|-Inf|1\n", "SELECT * FROM iforest_histogram((SELECT iforest_sketch(100))) UNION ALL SELECT * FROM iforest_histogram((SELECT iforest_sketch(-9e999)))");
-	run_fails(db, "iforest_rank: the second argument is no number", "SELECT iforest_rank(iforest_sketch(1), 'x')");
+	run_fails(db, "iforest_rank: the second argument is not a number", "SELECT iforest_rank(iforest_sketch(1), 'x')");
 	run_fails(db, "iforest_rank: not a sketch, or a damaged one", "SELECT iforest_rank(x'00', 1)");
 	run_fails(db, "iforest_histogram: not a sketch, or a damaged one", "SELECT * FROM iforest_histogram(x'00', '[1]')");
 	run_fails(db, "iforest_histogram: not a sketch, or a damaged one", "SELECT * FROM iforest_histogram('')");

@@ -127,7 +127,7 @@ static void reals_at_their_ends(void **state)
 	run_fails(db, "x: argument t0 is not a number: 2026-01-01", "SELECT count FROM x('2026-01-01')");
 	run_fails(db, "x: argument step is '1 hour', but the unit of the time column is not known: give a number in it", "SELECT count FROM x WHERE step = '1 hour'");
 	run(db, "INSERT INTO t VALUES(20, 9e999, 1)");
-	run_fails(db, "iforest: time column \"ts\" of row 20 holds Inf, which is no time; store NULL", "SELECT count FROM x");
+	run_fails(db, "iforest: time column \"ts\" of row 20 holds Inf, which is not a time; store NULL", "SELECT count FROM x");
 	run(db, "UPDATE t SET ts = 'soon' WHERE id = 20");
 	run_fails(db, "iforest: time column \"ts\" of row 20 holds text (soon), and times of the index are numbers; store times of one kind alone", "SELECT count FROM x");
 	run(db, "UPDATE t SET ts = NULL WHERE id = 20; INSERT INTO x(x) VALUES('integrity-check')");
@@ -176,7 +176,7 @@ static void the_kind_is_settled_by_a_build(void **state)
 	run_fails(db, "iforest: time column \"ts\" of row 4 holds a number (7.5), and times of the index are texts", "SELECT count FROM x");
 	run_fails(db, "iforest: time column \"ts\" of row 4 holds a number (7.5), and times of the index are texts", "INSERT INTO x(x) VALUES('rebuild')");
 	run(db, "UPDATE t SET ts = '7.5' WHERE id = 4");
-	run_fails(db, "iforest: time column \"ts\" of row 4 holds '7.5', which is no date, or date and time of day", "INSERT INTO x(x) VALUES('rebuild')");
+	run_fails(db, "iforest: time column \"ts\" of row 4 holds '7.5', which is not a date, or date and time of day", "INSERT INTO x(x) VALUES('rebuild')");
 	run(db, "UPDATE t SET ts = id; INSERT INTO x(x) VALUES('rebuild')");
 	run_gives(db, "3|3|5\n", "SELECT count, first_ts, last_ts FROM x");
 	close_database(db);
@@ -230,13 +230,13 @@ static const struct {
 	{ "(1.5, 5, 1)", "unit=s", "" },
 	{ "('2026-01-01', 5, 1)", "unit=minutes", "iforest: cannot read argument \"unit=minutes\": it is ns, us, ms or s" },
 	{ "('2026-01-01', 5, 1)", "unit=s, unit=s", "iforest: argument \"unit\" is given twice" },
-	{ "('01/02/2026', 5, 1)", "value=v", "iforest: time column \"ts\" of row 1 holds '01/02/2026', which is no date, or date and time of day, such as '2026-01-31 23:59:59.5'; add a generated column" },
+	{ "('01/02/2026', 5, 1)", "value=v", "iforest: time column \"ts\" of row 1 holds '01/02/2026', which is not a date, or date and time of day, such as '2026-01-31 23:59:59.5'; add a generated column" },
 	{ "('2026-01-01', 5, 1), (12, 1, 1)", "value=v", "iforest: time column \"ts\" of row 2 holds a number (12), and times of the index are texts" },
 	{ "(12, 5, 1), ('2026-01-01', 1, 1)", "value=v", "iforest: time column \"ts\" of row 2 holds text (2026-01-01), and times of the index are integers" },
 	{ "('2026-01-01', 5, 1)", "end=d", "iforest: end column \"d\" of row 1 holds a number (5), and times are texts; ends are, too" },
 	{ "('2026-01-01', '9999-12-31', 1)", "end=d", "iforest: end column \"d\" of row 1 holds '9999-12-31', which lies outside the years 1677 to 2262, all that 64 bits of nanoseconds can count; make the index with unit=us" },
 	{ "('1677-09-22', '2262-04-11', 1)", "end=d", "iforest: end column \"d\" of row 1 holds 2262-04-11, further from the time than 64 bits can say" },
-	{ "('2026-01-01', 'x', 1)", "end=d", "iforest: end column \"d\" of row 1 holds 'x', which is no date, or date and time of day" },
+	{ "('2026-01-01', 'x', 1)", "end=d", "iforest: end column \"d\" of row 1 holds 'x', which is not a date, or date and time of day" },
 	{ "(9007199254740993, 5, 1), (0.5, 1, 1)", "value=v", "iforest: time column \"ts\" of row 1 holds the integer 9007199254740993 beside reals, which cannot hold it exactly" },
 	{ "(0.5, 5, 1)", "end=d AS took, variance=took", "iforest: times of \"t\" are reals, and so are the durations, but variances are kept of integers alone; add a column of integers: "
 	  "ALTER TABLE \"t\" ADD COLUMN \"took_integer\" INTEGER AS (CAST(round((\"d\" - \"ts\") * 1000000) AS INTEGER)), and name that in value=(...) and variance=..." },
@@ -244,7 +244,7 @@ static const struct {
 	{ "(0.5, 5, 1)", "duration=d, value=(v, id, v AS a, v AS b, v AS c, v AS e, v AS f)", "iforest: at most 7 value columns beside durations of reals" },
 	{ "(0.5, 'x', 1)", "duration=d", "iforest: value column \"d\" of row 1 holds text or a blob (x)" },
 	{ "(0.5, 'x', 1)", "end=d", "iforest: end column \"d\" of row 1 holds text or a blob (x)" },
-	{ "(0.5, 9e999, 1)", "end=d", "iforest: end column \"d\" of row 1 holds Inf, which is no time" },
+	{ "(0.5, 9e999, 1)", "end=d", "iforest: end column \"d\" of row 1 holds Inf, which is not a time" },
 };
 
 static void what_cannot_be_is_refused_by_name(void **state)
@@ -282,10 +282,10 @@ static void questions_in_other_forms_are_refused(void **state)
 	run_fails(db, "x: argument step is no length such as '5 minutes', '1 h', '1 day' or '500 ms': 60", "SELECT count FROM x WHERE step = 60");
 	run_fails(db, "x: argument step is no length such as", "SELECT count FROM x WHERE step = 'often'");
 	run_fails(db, "x: step must be greater than 0", "SELECT count FROM x WHERE step = '0 s'");
-	run_fails(db, "x: argument t0 is no time such as '2026-01-31 23:59:59.5': 5", "SELECT count FROM x(5)");
-	run_fails(db, "x: argument t0 is no time such as '2026-01-31 23:59:59.5': now", "SELECT count FROM x('now')");
+	run_fails(db, "x: argument t0 is not a time such as '2026-01-31 23:59:59.5': 5", "SELECT count FROM x(5)");
+	run_fails(db, "x: argument t0 is not a time such as '2026-01-31 23:59:59.5': now", "SELECT count FROM x('now')");
 	run_fails(db, "x: argument t1 lies outside the years 1677 to 2262, which nanoseconds can count: 9999-12-31", "SELECT count FROM x('2026-01-01', '9999-12-31')");
-	run_fails(db, "x: argument origin is no time", "SELECT count FROM x WHERE step = '1 day' AND origin = 7");
+	run_fails(db, "x: argument origin is not a time", "SELECT count FROM x WHERE step = '1 day' AND origin = 7");
 	run_gives(db, "", "SELECT count FROM x(NULL)");
 	run_fails(db, "x_rows: column ts is compared as text, in the form of the index's times: write '2026-01-01 00:00:00' for '2026-01-01T00:00Z', or use t0 and t1", "SELECT id FROM x_rows WHERE ts >= '2026-01-01T00:00Z'");
 	run_fails(db, "x_rows: column ts is compared as text", "SELECT id FROM x_rows WHERE ts < '2026-02-30'");

@@ -132,13 +132,13 @@ static const struct {
 	{ "(id = :x)", "iforest: where=(id = :x): parameters prohibited" },
 	{ "(id IN (SELECT 1))", "iforest: where=(id IN (SELECT 1)): subqueries prohibited" },
 	{ "(EXISTS(SELECT 1))", "iforest: where=(EXISTS(SELECT 1)): subqueries prohibited" },
-	{ "(random() > id)", "iforest: where=...: random is no function that a condition may call; make a column of it" },
-	{ "(sqlite_version() > '3')", "iforest: where=...: sqlite_version is no function that a condition may call; make a column of it" },
-	{ "(count(*) > 1)", "iforest: where=...: count is no function that a condition may call" },
-	{ "(absent(id))", "iforest: where=...: absent is no function of SQLite's own, which another connection may lack" },
-	{ "(iforest_bucket(id, 0, 9, 3) = 1)", "iforest: where=...: iforest_bucket is no function of SQLite's own, which another connection may lack" },
-	{ "(\"Iforest_Version\"() = '1')", "iforest: where=...: Iforest_Version is no function of SQLite's own" },
-	{ "(abs(id) = 1)", "iforest: where=...: abs is no function of SQLite's own in this connection, but the program's" }, /* registered below */
+	{ "(random() > id)", "iforest: where=...: random is not a function that a condition may call; make a column of it" },
+	{ "(sqlite_version() > '3')", "iforest: where=...: sqlite_version is not a function that a condition may call; make a column of it" },
+	{ "(count(*) > 1)", "iforest: where=...: count is not a function that a condition may call" },
+	{ "(absent(id))", "iforest: where=...: absent is not one of SQLite's own functions, and another connection may lack it" },
+	{ "(iforest_bucket(id, 0, 9, 3) = 1)", "iforest: where=...: iforest_bucket is not one of SQLite's own functions, and another connection may lack it" },
+	{ "(\"Iforest_Version\"() = '1')", "iforest: where=...: Iforest_Version is not one of SQLite's own functions" },
+	{ "(abs(id) = 1)", "iforest: where=...: abs is the program's function in this connection, not SQLite's own" }, /* registered below */
 	{ "(id = 1 AND status GLOB 'e*')", NULL },
 	{ "(status LIKE 'e%')", NULL },
 	{ "(like('e%', status))", "iforest: where=...: like is changed by PRAGMA case_sensitive_like; write x LIKE 'a%'" },
@@ -150,8 +150,8 @@ static const struct {
 	{ "(status LIKE 'e!' ESCAPE '!')", "iforest: where=...: LIKE has a pattern that ends in its ESCAPE" },
 	{ "(status LIKE 'e%' COLLATE NOCASE)", "iforest: where=...: LIKE takes a text alone here" },
 	{ "(CASE WHEN status LIKE 'e%' THEN track NOT LIKE 'x' ELSE 1 END)", NULL },
-	{ "(status REGEXP 'e')", "iforest: where=...: REGEXP is no function of SQLite's own" },
-	{ "(status MATCH 'e')", "iforest: where=...: match is no function that a condition may call" },
+	{ "(status REGEXP 'e')", "iforest: where=...: REGEXP is not one of SQLite's own functions" },
+	{ "(status MATCH 'e')", "iforest: where=...: match is not a function that a condition may call" },
 	{ "(ts > CURRENT_TIMESTAMP)", "iforest: where=...: current_timestamp is another value each time" },
 	{ "(date(ts) > '2024')", NULL },
 	{ "(strftime('%H', ts, 'unixepoch', '+1 day') IN ('08', '09') AND julianday('2024-01-01') < julianday(ts))", NULL },
@@ -278,7 +278,7 @@ static void like_is_that_of_plain_sql(void **state)
 	remove_database(test_path("like.db"));
 }
 
-/* Date functions are those of plain SQL, except that a text such as 'now' is no time. */
+/* Date functions are those of plain SQL, except that a text such as 'now' is not a time. */
 static void dates_are_those_of_plain_sql(void **state)
 {
 	static const char *const dates[] = { "(date(s) >= '2026-01-02')", "(strftime('%H', s) BETWEEN '09' AND '17')", "(strftime('%w', s, '+1 day') IN ('0', '6'))", "(julianday(s) - julianday('2026-01-01') < 1.5)",

@@ -181,7 +181,7 @@ SELECT * FROM answers('SELECT * FROM clocks WHERE ts = ANY (ARRAY[''2021-03-14 0
 RESET TimeZone;
 DROP TABLE clocks;
 
--- Every pair of types, with times long ago, far ahead and at both infinities. No operator may be asked about what is no date.
+-- Every pair of types, with times long ago, far ahead and at both infinities. No operator may be asked about what is not a date.
 SET TimeZone = 'Europe/Berlin';
 CREATE TABLE ages(d date, t timestamp, z timestamptz);
 INSERT INTO ages SELECT x::date, x, x FROM generate_series('1989-11-09 12:00'::timestamp, '2011-01-01', '11 days') x;

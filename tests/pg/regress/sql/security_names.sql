@@ -206,7 +206,7 @@ ROLLBACK;
 DROP OWNED BY iforest_caller;
 DROP ROLE iforest_caller;
 
--- What suits the types better than the extension's own function is no part of an index's functions, though it is a member.
+-- What suits the types better than the extension's own function is not a part of an index's functions, though it is a member.
 CREATE TABLE waylaid(ts integer, dur bigint);
 CREATE INDEX waylaid_if ON waylaid USING iforest(ts) INCLUDE (dur) WITH (duration = 'dur');
 CREATE FUNCTION iforest_bucket_of(integer, bigint, bigint, bigint, bigint, bigint) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'evil is at work'; END $$;

@@ -49,7 +49,7 @@ SELECT iforest_sketch(v::numeric(20, 3)) = iforest_sketch(v::numeric(20, 3)::flo
 SELECT iforest_sketch(v::real) = iforest_sketch(v::real::float8) AS reals FROM numbers WHERE kind = 'lognormal';
 SELECT iforest_sketch('0'::float8) = iforest_sketch('-0'::float8) AS zeros, iforest_sketch(1) = iforest_sketch(1.0::float8) AS kinds;
 
--- NULL is no number, and no numbers are NULL.
+-- NULL is not a number, and no numbers are NULL.
 SELECT iforest_sketch(v) IS NULL AS nothing, iforest_sketch_merge(iforest_sketch) IS NULL AS nothing_merged, iforest_sketch_count(iforest_sketch),
 	iforest_quantile(iforest_sketch, 0.5) IS NULL AS none
 FROM (SELECT NULL::integer AS v, iforest_sketch(v) FROM (VALUES (NULL::integer), (NULL)) n(v)) a GROUP BY iforest_sketch;
