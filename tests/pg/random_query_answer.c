@@ -60,6 +60,17 @@ bool answer_plan_is_taken(const PGresult *plan)
 	return false;
 }
 
+bool answer_is_indexed(PGconn *pg, const char *sql, PGresult *plain)
+{
+	PGresult *plan = client_rows(pg, "EXPLAIN (COSTS off) %s", sql), *rows = client_rows(pg, "%s", sql);
+	bool is_taken = answer_plan_is_taken(plan);
+
+	client_same_rows(rows, plain, sql);
+	PQclear(rows);
+	PQclear(plan);
+	return is_taken;
+}
+
 void answer_set_up(PGconn *pg, const struct manner *manner, bool with_index)
 {
 	const char *others = with_index && manner->is_forced ? "off" : "on";

@@ -31,6 +31,10 @@ void answer_set_up(PGconn *pg, const struct manner *manner, bool with_index);
 /* Whether a plan, as EXPLAIN shows it, takes aggregates from an index, or skips over its series. */
 bool answer_plan_is_taken(const PGresult *plan);
 
+/* Runs a query under the settings that are in force, compares its rows with those of the plain plan, and returns whether its plan
+ * takes an index, as above. */
+bool answer_is_indexed(PGconn *pg, const char *sql, PGresult *plain);
+
 /* Does all of this; what was begun is undone. */
 struct answer answer_ask(PGconn *pg, const struct query *query, const struct manner *manner, bool with_index);
 void answer_forget(struct answer *answer);
