@@ -33,7 +33,7 @@ struct answer {
 	struct bytes body;
 };
 
-/* Opens the database of a trace (frames.h), whose path is kept; questions may take n_seconds. Returns false after it has said on stderr what is wrong. */
+/* Opens the database of a trace (frames.h), whose path is kept; queries may take n_seconds. Returns false after it has said on stderr what is wrong. */
 bool answers_open(struct answers *answers, const char *path, const char *extension, int n_seconds);
 
 /* Answers, with an error if need be. May be called by several threads. */

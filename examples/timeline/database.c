@@ -34,7 +34,7 @@ const char *database_error(sqlite3 *db, int rc, const struct time_limit *limit)
 	const char *message = sqlite3_errcode(db) == rc ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
 
 	if (rc == SQLITE_INTERRUPT && time_limit_is_over(limit))
-		message = "stopped, because it takes too long: TIMELINE_SECONDS says how long a question may take";
+		message = "stopped, because it takes too long: TIMELINE_SECONDS says how long a query may take";
 	snprintf(told, sizeof told, "%s", message);
 	return told;
 }

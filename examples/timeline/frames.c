@@ -97,7 +97,7 @@ bool frames_open(struct frames *frames, const char *path, const char *extension,
 	return prepare_first(frames);
 }
 
-/* Waits until no other question is answered; then this one has its time. */
+/* Waits until no other query is answered; then this one has its time. */
 static void begin_question(struct frames *frames)
 {
 	pthread_mutex_lock(&frames->lock);

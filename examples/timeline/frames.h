@@ -68,13 +68,13 @@ struct frames {
 	int n_readers;
 	struct tables tables;
 	struct layout layout;
-	int n_seconds; /* that a question may take */
+	int n_seconds; /* that a query may take */
 	struct time_limit limit;
 	/* of the first reader */
 	sqlite3_stmt *span, *instant, *leaving, *arriving, *flow, *flows_of_span, *left_out;
 };
 
-/* Opens the database, once for each reader, and reads its rows. Questions may take n_seconds, the opening SECONDS_TO_OPEN. Returns
+/* Opens the database, once for each reader, and reads its rows. Queries may take n_seconds, the opening SECONDS_TO_OPEN. Returns
  * false after it has said on stderr what is wrong; *frames is of no use then. */
 bool frames_open(struct frames *frames, const char *path, const char *extension, int n_seconds);
 

@@ -153,7 +153,7 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 	if (!has_token(server, connection))
 		return reply_error(connection, MHD_HTTP_FORBIDDEN,
 				   "Open the whole address that the server printed, with what stands behind its #.");
-	/* a question may take longer than a connection of others may be idle */
+	/* a query may take longer than a connection of others may be idle */
 	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
 	return reply(connection, answers_get(&server->answers, &request));
 }
@@ -184,7 +184,7 @@ int main(int n_arguments, char **arguments)
 		return 1;
 	}
 	address.sin_port = htons((uint16_t)atoi(port));
-	/* A question may take long, and frames go on meanwhile. Idle connections on which nobody has shown the token make room. */
+	/* A query may take long, and frames go on meanwhile. Idle connections on which nobody has shown the token make room. */
 	daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, 0, NULL, NULL, answer,
 				  &server, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT,
 				  (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS,

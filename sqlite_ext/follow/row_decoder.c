@@ -132,7 +132,7 @@ static int refuse_time(struct ifs_row_decoder *decoder, bool is_end, sqlite3_int
 	case IFS_TIME_INEXACT:
 		return ifs_error_set(
 			decoder->error, SQLITE_ERROR,
-			"iforest: %s column \"%s\" of row %lld holds the integer %s beside reals, which cannot hold "
+			"iforest: %s column \"%s\" of row %lld holds the integer %s next to reals, which cannot hold "
 			"it exactly; store integers only, or reals only",
 			what, column, id, text_of(value));
 	case IFS_TIME_TOO_FINE:
@@ -304,7 +304,7 @@ static int refuse_real_duration(struct ifs_row_decoder *decoder, const char *col
 				   "milliseconds, and count in a finer unit: unit=us, or unit=ns%s",
 				   sqlite3_mprintf(""));
 	return refuse_with(decoder, column, "typeof(\"%w\") = 'real'",
-			   "iforest: duration column \"%s\" of row %lld holds the real %s beside times that are integers; say "
+			   "iforest: duration column \"%s\" of row %lld holds the real %s next to times that are integers; say "
 			   "what both columns count, such as unit=ns, duration_unit=ms (for sums of reals alone leave duration "
 			   "out and write value=...)%s",
 			   sqlite3_mprintf(""));
@@ -339,7 +339,7 @@ static int refuse_fine_duration(struct ifs_row_decoder *decoder, const char *col
 		per_second / times->per_second, unit, coarse);
 }
 
-/* Reads a duration in a unit of its own, beside times that are no reals. */
+/* Reads a duration in a unit of its own, next to times that are no reals. */
 static int read_duration(struct ifs_row_decoder *decoder, sqlite3_value *value, unsigned v, struct iforest_entry *entry)
 {
 	const char *column = decoder->definition->values[v].source;
@@ -395,7 +395,7 @@ static int read_real(struct ifs_row_decoder *decoder, sqlite3_value *value, unsi
 			return refuse_value(
 				decoder, column,
 				"typeof(\"%w\") = 'integer' AND \"%w\" NOT BETWEEN -9007199254740992 AND 9007199254740992",
-				"iforest: value column \"%s\" of row %lld holds the integer %s, and beside reals integers "
+				"iforest: value column \"%s\" of row %lld holds the integer %s, and next to reals integers "
 				"are exact up to 2^53 only; store integers only, or reals only");
 	} else if (kind) {
 		return refuse_real(decoder, column, kind);

@@ -201,7 +201,7 @@ static int check_reals(const struct ifs_definition *definition, struct ifs_error
 	if (ifs_n_fields(definition, IFS_TIMES_REAL) > IFOREST_MAX_VALUES)
 		return ifs_error_set(
 			error, SQLITE_ERROR,
-			"iforest: at most %d value columns beside durations of reals, these among them; make a second "
+			"iforest: at most %d value columns next to durations of reals, these among them; make a second "
 			"index",
 			IFOREST_MAX_VALUES - 1);
 	return SQLITE_OK;

@@ -479,7 +479,7 @@ static void look_at_values(sqlite3 *db, const struct seen_table *seen, const str
 			advice->reason = print(error, "column \"%s\" has %s, which an index does not take", table->columns[c],
 					       !are_times  ? "texts that are no times"
 					       : has_texts ? "texts"
-							   : "blobs, infinities, or large integers beside reals");
+							   : "blobs, infinities, or large integers next to reals");
 	}
 }
 

@@ -94,10 +94,10 @@ static const struct {
 	  "iforest: value column \"dur\" of row 18 holds the real 1.5, and variances are kept of integers alone" },
 	{ SPANS ROWS "UPDATE spans SET dur = x'00' WHERE id = 17", FROM_SPANS ", value=dur", "iforest: value column \"dur\" of row 17 holds text or a blob" },
 	{ SPANS ROWS "UPDATE spans SET dur = 9007199254740993 WHERE id = 17; UPDATE spans SET dur = 0.5 WHERE id = 18", FROM_SPANS ", value=dur",
-	  "iforest: value column \"dur\" of row 17 holds the integer 9007199254740993, and beside reals integers are exact up to 2^53 only" },
+	  "iforest: value column \"dur\" of row 17 holds the integer 9007199254740993, and next to reals integers are exact up to 2^53 only" },
 	{ SPANS ROWS "UPDATE spans SET dur = 0.5 WHERE id = 17; UPDATE spans SET dur = -9007199254740993 WHERE id = 18", FROM_SPANS ", value=dur",
-	  "iforest: value column \"dur\" of row 18 holds the integer -9007199254740993, and beside reals" },
-	{ SPANS ROWS "UPDATE spans SET dur = 0.5 WHERE id = 17", FROM_SPANS ", duration=dur", "iforest: duration column \"dur\" of row 17 holds the real 0.5 beside times that are integers" },
+	  "iforest: value column \"dur\" of row 18 holds the integer -9007199254740993, and next to reals" },
+	{ SPANS ROWS "UPDATE spans SET dur = 0.5 WHERE id = 17", FROM_SPANS ", duration=dur", "iforest: duration column \"dur\" of row 17 holds the real 0.5 next to times that are integers" },
 	{ SPANS ROWS "UPDATE spans SET dur = 'a' WHERE id = 17", FROM_SPANS ", duration=dur", "iforest: " },
 	{ SPANS ROWS "UPDATE spans SET dur = x'' WHERE id = 17", FROM_SPANS ", duration=dur, value=id", "iforest: " },
 };

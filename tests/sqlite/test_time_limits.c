@@ -237,11 +237,11 @@ static const struct {
 	{ "('2026-01-01', '9999-12-31', 1)", "end=d", "iforest: end column \"d\" of row 1 holds '9999-12-31', which lies outside the years 1677 to 2262, all that 64 bits of nanoseconds can count; make the index with unit=us" },
 	{ "('1677-09-22', '2262-04-11', 1)", "end=d", "iforest: end column \"d\" of row 1 holds 2262-04-11, further from the time than 64 bits can say" },
 	{ "('2026-01-01', 'x', 1)", "end=d", "iforest: end column \"d\" of row 1 holds 'x', which is not a date, or date and time of day" },
-	{ "(9007199254740993, 5, 1), (0.5, 1, 1)", "value=v", "iforest: time column \"ts\" of row 1 holds the integer 9007199254740993 beside reals, which cannot hold it exactly" },
+	{ "(9007199254740993, 5, 1), (0.5, 1, 1)", "value=v", "iforest: time column \"ts\" of row 1 holds the integer 9007199254740993 next to reals, which cannot hold it exactly" },
 	{ "(0.5, 5, 1)", "end=d AS took, variance=took", "iforest: times of \"t\" are reals, and so are the durations, but variances are kept of integers alone; add a column of integers: "
 	  "ALTER TABLE \"t\" ADD COLUMN \"took_integer\" INTEGER AS (CAST(round((\"d\" - \"ts\") * 1000000) AS INTEGER)), and name that in value=(...) and variance=..." },
 	{ "(0.5, 5, 1)", "duration=d, value=(v, id, d AS a, d AS b, d AS c, d AS e, d)", "" },
-	{ "(0.5, 5, 1)", "duration=d, value=(v, id, v AS a, v AS b, v AS c, v AS e, v AS f)", "iforest: at most 7 value columns beside durations of reals" },
+	{ "(0.5, 5, 1)", "duration=d, value=(v, id, v AS a, v AS b, v AS c, v AS e, v AS f)", "iforest: at most 7 value columns next to durations of reals" },
 	{ "(0.5, 'x', 1)", "duration=d", "iforest: value column \"d\" of row 1 holds text or a blob (x)" },
 	{ "(0.5, 'x', 1)", "end=d", "iforest: end column \"d\" of row 1 holds text or a blob (x)" },
 	{ "(0.5, 9e999, 1)", "end=d", "iforest: end column \"d\" of row 1 holds Inf, which is not a time" },
